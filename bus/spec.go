@@ -1,0 +1,15 @@
+package bus
+
+// Spec says what one service does on the bus. Consumers, buckets and permissions are derived from it, so that a service
+// can do no more than its Spec says, in the embedded server as in a cluster.
+type Spec struct {
+	Name      string   // the service: "turns"
+	Appends   []string // kinds it may append: "turn.started", "call.completed.builtin"
+	Doorbells []string // kinds that ring it: "message.received", "call.completed.*"
+	Timers    bool     // it sets timers and is rung by them
+	Snapshots bool     // it keeps folded states in the KV bucket "snap"
+	Serves    []string // verbs of its micro endpoints svc.<Name>.<verb>
+	Asks      []string // endpoints of others that it calls: "intake.submit"
+	Live      bool     // it publishes on live.<session>
+	Follows   bool     // it reads what the server publishes once stored (tail.>) and live.>
+}

@@ -1,0 +1,67 @@
+// Package deliveryv1 has the events of the outbox: what became of everything that was to be shown to a person.
+package deliveryv1
+
+import (
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+)
+
+// Event is the sealed set of this package.
+//
+//sumtype:decl
+type Event interface {
+	envelope.Body
+	delivery()
+}
+
+// Ref names one attempt to deliver one thing.
+type Ref struct {
+	Delivery string `json:"delivery"` // id of the event that is shown
+	Attempt  int    `json:"attempt"`  // from 1
+}
+
+// Started claims an attempt on a channel that cannot tell a repeat: appended before the channel is called.
+type Started struct {
+	Ref
+	Worker   string    `json:"worker"`
+	Deadline time.Time `json:"deadline"`
+	Repeat   bool      `json:"repeat,omitempty"` // an earlier attempt may have arrived; shown as such
+}
+
+// Sent says that the channel has it.
+type Sent struct {
+	Ref
+	Receipt string `json:"receipt,omitempty"` // the channel's own id
+}
+
+// Deferred says that the attempt did not arrive and when the next is due.
+type Deferred struct {
+	Ref
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
+}
+
+// Failed ends the delivery: a permanent error, or too many attempts.
+type Failed struct {
+	Ref
+	Reason string `json:"reason"`
+}
+
+// Unknown says that the attempt may have arrived: its worker died between the call and the receipt, or no answer came.
+type Unknown struct {
+	Ref
+	Resend bool `json:"resend"` // the policy at the time: send again marked as a repeat, else hold for a person
+}
+
+func (Started) EventType() string  { return "delivery.started.v1" }
+func (Sent) EventType() string     { return "delivery.sent.v1" }
+func (Deferred) EventType() string { return "delivery.deferred.v1" }
+func (Failed) EventType() string   { return "delivery.failed.v1" }
+func (Unknown) EventType() string  { return "delivery.unknown.v1" }
+
+func (Started) delivery()  {}
+func (Sent) delivery()     {}
+func (Deferred) delivery() {}
+func (Failed) delivery()   {}
+func (Unknown) delivery()  {}

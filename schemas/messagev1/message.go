@@ -1,0 +1,73 @@
+// Package messagev1 has the events of the intake service: what came in from outside, after the one gate.
+package messagev1
+
+import "github.com/jetclaw/jetclaw/schemas/envelope"
+
+// Event is the sealed set of this package.
+//
+//sumtype:decl
+type Event interface {
+	envelope.Body
+	message()
+}
+
+// Sender is who wrote a message, as the channel proves it.
+type Sender struct {
+	ID   string `json:"id"`             // an identity: "telegram:12345", "http:<token name>", "local"
+	Name string `json:"name,omitempty"` // how the channel shows the person; untrusted
+}
+
+// Received is an admitted message. Its event ID is the message id; Key is the source's own.
+type Received struct {
+	From Sender `json:"from"`
+	Text string `json:"text"` // valid UTF-8, not empty
+}
+
+// Edited replaces the text of an earlier message, unless a turn has shown that one to the model already.
+type Edited struct {
+	Message string `json:"message"` // id of the message
+	From    Sender `json:"from"`
+	Text    string `json:"text"`
+}
+
+// Reason says why a message was refused.
+type Reason string
+
+const (
+	Empty    Reason = "empty"
+	TooLarge Reason = "too_large"
+	NotUTF8  Reason = "not_utf8"
+	Denied   Reason = "denied"
+)
+
+// Refused records that something came in and was not admitted. Its content is not kept.
+type Refused struct {
+	From   Sender `json:"from"`
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail"` // for the sender: what is wrong, what to do
+	Bytes  int    `json:"bytes"`  // size of what was refused
+}
+
+// Verb is what a person asks of the session itself.
+type Verb string
+
+const (
+	Stop Verb = "stop" // cancels the turn that runs at the control's own cursor, else nothing
+	New  Verb = "new"  // begins afresh
+)
+
+// Control is a person's command to the session (control.requested).
+type Control struct {
+	From Sender `json:"from"`
+	Verb Verb   `json:"verb"`
+}
+
+func (Received) EventType() string { return "message.received.v1" }
+func (Edited) EventType() string   { return "message.edited.v1" }
+func (Refused) EventType() string  { return "message.refused.v1" }
+func (Control) EventType() string  { return "control.requested.v1" }
+
+func (Received) message() {}
+func (Edited) message()   {}
+func (Refused) message()  {}
+func (Control) message()  {}
