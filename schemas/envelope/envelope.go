@@ -13,22 +13,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
-// Header names. The ce- ones follow the CloudEvents NATS protocol binding.
-const (
-	HeaderID     = "ce-id"
-	HeaderType   = "ce-type"
-	HeaderSource = "ce-source"
-	HeaderSpec   = "ce-specversion"
-	HeaderTime   = "ce-time"
-	HeaderTrace  = "traceparent"
-	HeaderCause  = "jc-cause"
-	HeaderPrev   = "jc-prev"
-	HeaderKey    = "jc-key"
-	HeaderBlob   = "jc-blob"
-
-	specVersion = "1.0"
-)
-
 // Body is the payload of an event. Each schemas/*v1 package has a sealed set of them.
 type Body interface {
 	// EventType is "<noun>.<verb>.v<N>", as in "turn.started.v1".
@@ -61,12 +45,18 @@ func (e Event) Type() string { return e.Body.EventType() }
 // Kind is the type without its version: "turn.started".
 func (e Event) Kind() string { return KindOf(e.Body.EventType()) }
 
-// KindOf cuts the version off a type.
+// KindOf cuts the version off a type. A kind is left as it is, also one like "approval.voided".
 func KindOf(typ string) string {
-	if i := strings.LastIndex(typ, ".v"); i > 0 {
-		return typ[:i]
+	version := strings.LastIndexByte(typ, '.') + 1
+	if version < 2 || version+1 >= len(typ) || typ[version] != 'v' {
+		return typ
 	}
-	return typ
+	for i := version + 1; i < len(typ); i++ {
+		if typ[i] < '0' || typ[i] > '9' {
+			return typ
+		}
+	}
+	return typ[:version-1]
 }
 
 // Subject is where the event is stored.
@@ -88,47 +78,20 @@ type Unknown struct {
 // EventType is the type on the wire.
 func (u Unknown) EventType() string { return u.Type }
 
-// Header has the form of a NATS header: case-sensitive names, lists of values.
-type Header map[string][]string
-
-// Get is the first value of a name, or "".
-func (h Header) Get(name string) string {
-	if v := h[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
-
-// HeaderOf writes the envelope of e.
-func HeaderOf(e Event) Header {
-	h := Header{
-		HeaderID:     {e.ID},
-		HeaderType:   {e.Type()},
-		HeaderSource: {e.Source},
-		HeaderSpec:   {specVersion},
-		HeaderTime:   {e.Time.UTC().Format(time.RFC3339Nano)},
-		HeaderPrev:   {strconv.FormatUint(e.Prev, 10)},
-	}
-	for name, v := range map[string]string{HeaderCause: e.Cause, HeaderTrace: e.Trace, HeaderKey: e.Key} {
-		if v != "" {
-			h[name] = []string{v}
-		}
-	}
-	return h
-}
-
 // ErrEnvelope says that a stored message is not an event of ours: without a subject, id or chain it cannot be folded.
 var ErrEnvelope = errors.New("not an event")
 
-// Decode reads one stored message. A body that body cannot decode becomes Unknown; only a broken envelope is an error.
+// Decode reads one stored message. Without a subject, an id or a place in its session's chain it is ErrEnvelope; with
+// them it is an event, whose body becomes Unknown when the time, the type or the body cannot be read, or when they do
+// not belong to the subject.
 func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ string, data []byte) (Body, error)) (Event, error) {
 	s, err := subject.ParseEvent(subj)
 	if err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEnvelope, err)
 	}
 	e := Event{
-		ID: h.Get(HeaderID), Session: s.Session, Cursor: cursor, Cause: h.Get(HeaderCause),
-		Source: h.Get(HeaderSource), Key: h.Get(HeaderKey), Trace: h.Get(HeaderTrace),
+		ID: h.text(HeaderID), Session: s.Session, Cursor: cursor, Cause: h.text(HeaderCause),
+		Source: h.text(HeaderSource), Key: h.text(HeaderKey), Trace: h.text(HeaderTrace),
 	}
 	if e.ID == "" {
 		return Event{}, fmt.Errorf("%w: event %d has no %s", ErrEnvelope, cursor, HeaderID)
@@ -136,12 +99,13 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 	if e.Prev, err = strconv.ParseUint(h.Get(HeaderPrev), 10, 64); err != nil || e.Prev >= cursor {
 		return Event{}, fmt.Errorf("%w: event %d has %s %q", ErrEnvelope, cursor, HeaderPrev, h.Get(HeaderPrev))
 	}
-	typ := h.Get(HeaderType)
+	typ := h.text(HeaderType)
 	if e.Time, err = time.Parse(time.RFC3339Nano, h.Get(HeaderTime)); err != nil {
 		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("%s: %w", HeaderTime, err)}
 		return e, nil
 	}
-	if KindOf(typ) != s.Kind() {
+	e.Time = e.Time.UTC()
+	if !isKind(KindOf(typ), s) {
 		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("type %q on subject of %q", typ, s.Kind())}
 		return e, nil
 	}
@@ -157,4 +121,10 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("body of %q on subject of %q", suffix, s.Suffix)}
 	}
 	return e, nil
+}
+
+// isKind is kind == s.Kind() without building it.
+func isKind(kind string, s subject.Event) bool {
+	noun, verb, ok := strings.Cut(kind, ".")
+	return ok && noun == s.Noun && verb == s.Verb
 }

@@ -33,10 +33,10 @@ type Error struct {
 func (e *Error) Error() string { return e.Text }
 func (e *Error) Unwrap() error { return e.err }
 
-// New makes a fault of a kind.
+// New makes a fault of a kind. What the format wraps with %w, once or more, stays reachable by errors.Is and errors.As.
 func New(k Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Kind: k, Text: err.Error(), err: errors.Unwrap(err)}
+	return &Error{Kind: k, Text: err.Error(), err: err}
 }
 
 // KindOf is the kind of the outermost fault in err, Internal when there is none, "" for nil.

@@ -34,6 +34,7 @@ type Append struct {
 	Body  envelope.Body
 	Cause string // ID of the event that led to the decision
 	Claim bool   // Body claims the effect that Perform will ask for
+	Tell  string // the worker whose open claim Body closes, if that is another's: it is nudged; lossy
 }
 
 // Perform asks for the effect announced by the open claim at cursor Claim, which is Mine. The effect is cancelled at
@@ -46,7 +47,8 @@ type Perform struct {
 // Held says that the next step belongs to the owner of an open claim.
 type Held struct {
 	Claim    uint64
-	Worker   string // the owner
+	Worker   string    // the owner
+	Since    time.Time // Time of the claiming event
 	Deadline time.Time
 	Attempt  int // 1 for the first
 }

@@ -8,7 +8,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,25 +46,38 @@ func New(agent, channel, account, peer string) (ID, error) {
 	return ID(strings.Join(parts, ".")), nil
 }
 
-// Parse accepts the canonical form only.
+// Parse accepts the canonical form only. It keeps s itself and allocates nothing for plain tokens: every event read from
+// the journal passes here.
 func Parse(s string) (ID, error) {
-	parts := strings.Split(s, ".")
-	if len(parts) != tokens {
-		return "", fmt.Errorf("%q: %w", s, ErrShape)
-	}
-	for _, p := range parts {
-		if err := check(p); err != nil {
+	rest := s
+	for n := 1; ; n++ {
+		token, after, more := strings.Cut(rest, ".")
+		if more != (n < tokens) {
+			return "", fmt.Errorf("%q: %w", s, ErrShape)
+		}
+		if err := canonical(token); err != nil {
 			return "", fmt.Errorf("%q: %w", s, err)
 		}
-		raw, err := Unescape(p)
-		if err != nil {
-			return "", fmt.Errorf("%q: %w", s, err)
+		if !more {
+			return ID(s), nil
 		}
-		if Escape(raw) != p || !utf8.ValidString(raw) {
-			return "", fmt.Errorf("%q: %w: %q is not canonical", s, ErrToken, p)
-		}
+		rest = after
 	}
-	return ID(s), nil
+}
+
+// canonical says whether Escape made the token of a text that New accepts.
+func canonical(token string) error {
+	if err := check(token); err != nil {
+		return err
+	}
+	raw, err := Unescape(token)
+	if err != nil {
+		return err
+	}
+	if Escape(raw) != token || !utf8.ValidString(raw) {
+		return fmt.Errorf("%w: %q is not canonical", ErrToken, token)
+	}
+	return nil
 }
 
 func check(escaped string) error {
@@ -103,11 +115,13 @@ func (id ID) part(n int) string {
 	return raw
 }
 
-// Partition is the virtual partition of the session: fnv1a(id) mod 64.
+// Partition is the virtual partition of the session: fnv1a(id) mod 64. Written out, as hash/fnv would allocate.
 func (id ID) Partition() int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // fnv never fails
-	return int(h.Sum32() % Partitions)
+	h := uint32(2166136261)
+	for i := range len(id) {
+		h = (h ^ uint32(id[i])) * 16777619
+	}
+	return int(h % Partitions)
 }
 
 func plain(c byte) bool {

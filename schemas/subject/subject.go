@@ -12,7 +12,6 @@ package subject
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -58,7 +57,7 @@ type Event struct {
 	Session session.ID
 	Noun    string // message, turn, call…
 	Verb    string // received, started…
-	Suffix  string // the executor or service, escaped; "" for most events
+	Suffix  string // the executor or service, unescaped; "" for most events
 }
 
 // Kind is noun and verb, as in "turn.started".
@@ -69,22 +68,24 @@ var ErrSubject = errors.New("not an event's subject")
 
 // OfEvent builds the subject of an event. kind is "<noun>.<verb>"; suffix may be "".
 func OfEvent(s session.ID, kind, suffix string) string {
-	b := append(prefix(eventRoot, s), kind...)
 	if suffix != "" {
-		b = append(b, '.')
-		b = append(b, session.Escape(suffix)...)
+		suffix = "." + session.Escape(suffix)
 	}
-	return string(b)
+	return family(eventRoot, s, kind, suffix)
 }
 
-func prefix(root string, s session.ID) []byte {
-	b := make([]byte, 0, len(root)+len(s)+48)
-	b = append(b, root...)
-	b = append(b, '.')
+// family is "<root>.<vp>.<session>.<rest…>", in one allocation.
+func family(root string, s session.ID, rest, suffix string) string {
 	vp := s.Partition()
-	b = append(b, byte('0'+vp/10), byte('0'+vp%10), '.')
-	b = append(b, s...)
-	return append(b, '.')
+	var b strings.Builder
+	b.Grow(len(root) + len(s) + len(rest) + len(suffix) + 5)
+	b.WriteString(root)
+	b.Write([]byte{'.', byte('0' + vp/10), byte('0' + vp%10), '.'})
+	b.WriteString(string(s))
+	b.WriteByte('.')
+	b.WriteString(rest)
+	b.WriteString(suffix)
+	return b.String()
 }
 
 // ParseEvent is the inverse of OfEvent; it accepts exactly what OfEvent builds.
@@ -94,25 +95,40 @@ func ParseEvent(subj string) (Event, error) { return parse(eventRoot, subj) }
 func ParseTail(subj string) (Event, error) { return parse(tailRoot, subj) }
 
 func parse(root, subj string) (Event, error) {
-	p := strings.Split(subj, ".")
-	if len(p) != 8 && len(p) != 9 || p[0] != root {
+	var dots [8]int // at the end of the tokens; a suffix ends with the subject
+	n := 0
+	for i := range len(subj) {
+		if subj[i] != '.' {
+			continue
+		}
+		if n == len(dots) {
+			return Event{}, fmt.Errorf("%q: %w", subj, ErrSubject)
+		}
+		dots[n] = i
+		n++
+	}
+	if n == 7 {
+		dots[7] = len(subj)
+	}
+	if n < 7 || subj[:dots[0]] != root {
 		return Event{}, fmt.Errorf("%q: %w", subj, ErrSubject)
 	}
-	id, err := session.Parse(strings.Join(p[2:6], "."))
+	id, err := session.Parse(subj[dots[1]+1 : dots[5]])
 	if err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrSubject, err)
 	}
-	if vp, err := strconv.Atoi(p[1]); err != nil || len(p[1]) != 2 || vp != id.Partition() {
-		return Event{}, fmt.Errorf("%q: %w: partition %q, want %02d", subj, ErrSubject, p[1], id.Partition())
+	if vp, want := subj[dots[0]+1:dots[1]], id.Partition(); len(vp) != 2 || vp[0] != byte('0'+want/10) || vp[1] != byte('0'+want%10) {
+		return Event{}, fmt.Errorf("%q: %w: partition %q, want %02d", subj, ErrSubject, vp, want)
 	}
-	if !word(p[6]) || !word(p[7]) {
+	e := Event{Session: id, Noun: subj[dots[5]+1 : dots[6]], Verb: subj[dots[6]+1 : dots[7]]}
+	if !word(e.Noun) || !word(e.Verb) {
 		return Event{}, fmt.Errorf("%q: %w: noun and verb are lower-case words", subj, ErrSubject)
 	}
-	e := Event{Session: id, Noun: p[6], Verb: p[7]}
-	if len(p) == 9 {
-		raw, err := session.Unescape(p[8])
-		if err != nil || raw == "" || session.Escape(raw) != p[8] {
-			return Event{}, fmt.Errorf("%q: %w: suffix %q", subj, ErrSubject, p[8])
+	if n == 8 {
+		token := subj[dots[7]+1:]
+		raw, err := session.Unescape(token)
+		if err != nil || raw == "" || session.Escape(raw) != token {
+			return Event{}, fmt.Errorf("%q: %w: suffix %q", subj, ErrSubject, token)
 		}
 		e.Suffix = raw
 	}
@@ -129,10 +145,10 @@ func word(s string) bool {
 }
 
 // OfSession is the filter of all events of one session; compare-and-set is over it.
-func OfSession(s session.ID) string { return string(prefix(eventRoot, s)) + ">" }
+func OfSession(s session.ID) string { return family(eventRoot, s, ">", "") }
 
 // TailOfSession is the filter of the republished copies of one session's events.
-func TailOfSession(s session.ID) string { return string(prefix(tailRoot, s)) + ">" }
+func TailOfSession(s session.ID) string { return family(tailRoot, s, ">", "") }
 
 // OfKind is the filter of one kind of event in all sessions. A kind with a suffix is written "call.completed.*" or
 // "call.completed.builtin".
@@ -147,16 +163,20 @@ func Timer(service string, s session.ID) string { return timerRoot + "." + servi
 // TimersOf is the filter of all timers of a service.
 func TimersOf(service string) string { return timerRoot + "." + service + ".>" }
 
-// ParseTimer is the inverse of Timer.
+// ErrTimer says that a subject is not one of a timer.
+var ErrTimer = errors.New("not a timer's subject")
+
+// ParseTimer is the inverse of Timer. A service's name is a lower-case word.
 func ParseTimer(subj string) (service string, s session.ID, err error) {
-	p := strings.SplitN(subj, ".", 3)
-	if len(p) != 3 || p[0] != timerRoot || p[1] == "" {
-		return "", "", fmt.Errorf("%q is not a timer's subject", subj)
+	root, rest, _ := strings.Cut(subj, ".")
+	service, id, _ := strings.Cut(rest, ".")
+	if root != timerRoot || !word(service) {
+		return "", "", fmt.Errorf("%q: %w", subj, ErrTimer)
 	}
-	if s, err = session.Parse(p[2]); err != nil {
-		return "", "", err
+	if s, err = session.Parse(id); err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrTimer, err)
 	}
-	return p[1], s, nil
+	return service, s, nil
 }
 
 // Schedule is the subject under which a timer is stored until it rings.

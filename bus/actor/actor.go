@@ -1,0 +1,238 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// Options of an actor. The zero value takes the defaults.
+type Options struct {
+	Drain         time.Duration // how long running effects may go on after Run's context has ended; 10 s
+	CacheSessions int           // folds kept in memory; DefaultCache
+	SnapshotEvery int           // events of a session between two snapshots; 32
+}
+
+func (o Options) withDefaults() Options {
+	if o.Drain == 0 {
+		o.Drain = 10 * time.Second
+	}
+	if o.CacheSessions == 0 {
+		o.CacheSessions = DefaultCache
+	}
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 32
+	}
+	return o
+}
+
+// Actor runs one machine for all sessions whose bells reach this process.
+type Actor[S any] struct {
+	m     Machine[S]
+	spec  bus.Spec
+	p     Ports
+	o     Options
+	log   *slog.Logger
+	folds *Folder[S]
+	peers *peers
+	saver *saver[S]
+
+	ready chan struct{} // closed once bells are consumed
+
+	mu          sync.Mutex
+	lanes       map[session.ID]*lane[S] // guarded by mu; a lane leaves in the same hold in which it finds no mail
+	quarantined map[session.ID]string   // guarded by mu; sessions whose machine panicked, and why
+	failures    map[session.ID]int      // guarded by mu; failed runs in a row
+	closed      bool                    // guarded by mu; no lane starts any more
+	running     sync.WaitGroup          // lanes and what they left behind
+}
+
+// New makes the actor of a service on its connection.
+func New[S any](m Machine[S], c *bus.Conn, spec bus.Spec, o Options) (*Actor[S], error) {
+	if c == nil {
+		return nil, errors.New("an actor needs a connection")
+	}
+	return NewOn(m, OnBus(c, spec), spec, o)
+}
+
+// NewOn makes an actor on given ports.
+func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], error) {
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if spec.Name != m.Service {
+		return nil, fmt.Errorf("the machine of %q on the spec of %q", m.Service, spec.Name)
+	}
+	o = o.withDefaults()
+	a := &Actor[S]{
+		m: m, spec: spec, p: p, o: o, log: p.Log,
+		folds:       newFolder(p, m.Version, m.Apply, o.CacheSessions),
+		peers:       newPeers(p.Peers),
+		ready:       make(chan struct{}),
+		lanes:       make(map[session.ID]*lane[S]),
+		quarantined: make(map[session.ID]string),
+		failures:    make(map[session.ID]int),
+	}
+	a.saver = newSaver(a.folds, p.Log)
+	return a, nil
+}
+
+// Fold is the state of a session; see Folder.Fold.
+func (a *Actor[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint64, error) {
+	return a.folds.Fold(ctx, s, upto)
+}
+
+// Ready returns once the actor consumes its bells, or with ctx's error.
+func (a *Actor[S]) Ready(ctx context.Context) error {
+	select {
+	case <-a.ready:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s is not ready: %w", a.m.Service, context.Cause(ctx))
+	}
+}
+
+// Run consumes bells until ctx ends; then running effects may finish within Options.Drain, the rest is handed back, and
+// Run returns when no goroutine of the actor is left. It may be called once.
+func (a *Actor[S]) Run(ctx context.Context) error {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	r := &run{ctx: work, draining: ctx.Done()}
+
+	answering, stopAnswering := context.WithCancel(work)
+	defer stopAnswering()
+	if err := a.p.Peers.AnswerWorkers(answering, a.busy, a.nudge); err != nil {
+		return fmt.Errorf("%s: answer other workers: %w", a.m.Service, err)
+	}
+	saving := a.saver.start(work)
+	backlog, err := a.p.Bells.Backlog(ctx, a.spec)
+	if err != nil {
+		stop(err)
+		saving.Wait()
+		return fmt.Errorf("%s: %w", a.m.Service, err)
+	}
+	for _, ev := range backlog {
+		a.ring(r, newEcho(r, ev, func(b bus.Bell) { a.ring(r, b) }))
+	}
+	close(a.ready)
+	err = a.p.Bells.Doorbells(ctx, a.spec, func(b bus.Bell) { a.ring(r, b) })
+
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	limit := time.AfterFunc(a.o.Drain, func() { stop(errDrained) })
+	a.running.Wait()
+	limit.Stop()
+	stop(nil)
+	saving.Wait()
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.m.Service, err)
+	}
+	return nil
+}
+
+var errDrained = errors.New("the time for running work to end is over")
+
+// run is what all lanes of one Run share.
+type run struct {
+	ctx      context.Context // ends when even running effects have to stop
+	draining <-chan struct{} // closed when nothing new is to be begun
+}
+
+func (r *run) isDraining() bool {
+	select {
+	case <-r.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// ring puts a bell into its session's lane, and starts the lane if there is none.
+func (a *Actor[S]) ring(r *run, b bus.Bell) {
+	s := b.Session()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return // not acked: it comes again, to somebody else
+	}
+	if why, ok := a.quarantined[s]; ok {
+		a.settled(s, b.Quarantine(why))
+		return
+	}
+	if l, ok := a.lanes[s]; ok {
+		l.mail = append(l.mail, b)
+		l.knock()
+		return
+	}
+	l := &lane[S]{a: a, r: r, session: s, mail: []bus.Bell{b}, wake: make(chan struct{}, 1)}
+	a.lanes[s] = l
+	a.running.Go(l.live)
+}
+
+// take empties the lane's mailbox. With leave, an empty one ends the lane: no bell can slip in between.
+func (a *Actor[S]) take(l *lane[S], leave bool) (mail []bus.Bell, left bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	mail, l.mail = l.mail, nil
+	if leave && len(mail) == 0 {
+		delete(a.lanes, l.session)
+		return nil, true
+	}
+	return mail, false
+}
+
+func (a *Actor[S]) busy(ref bus.ClaimRef) bool {
+	a.mu.Lock()
+	l := a.lanes[ref.Session]
+	a.mu.Unlock()
+	return l != nil && l.works(ref.Claim)
+}
+
+func (a *Actor[S]) nudge(ref bus.ClaimRef) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l := a.lanes[ref.Session]; l != nil {
+		l.nudged = true
+		l.knock()
+	}
+}
+
+// failed counts a run of a session that ended in trouble of its own (not of the infrastructure).
+func (a *Actor[S]) failed(s session.ID) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failures[s]++
+	return a.failures[s]
+}
+
+func (a *Actor[S]) succeeded(s session.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.failures) > 0 {
+		delete(a.failures, s)
+	}
+}
+
+func (a *Actor[S]) quarantine(s session.ID, why string) {
+	a.log.Error("session quarantined: its bells go to the dead letters", "session", s, "reason", why)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.quarantined[s] = why
+}
+
+// settled logs a bell that could not be acked, nak'ed or given up: it comes again by itself.
+func (a *Actor[S]) settled(s session.ID, err error) {
+	if err != nil {
+		a.log.Debug("bell not settled; it will come again", "session", s, "error", err)
+	}
+}

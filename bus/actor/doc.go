@@ -1,0 +1,38 @@
+// Package actor is the shell around every pure machine: it turns doorbells into folds, asks the machine for the next
+// step, does it, and acks when there is none. It is written once; a service adds its machine and its effect.
+//
+// # Lanes
+//
+// A lane is one goroutine for one session while that session has doorbells in this process. It collects them, folds up
+// to the newest, and goes on until the machine has no step; then it acks them together. Lanes of other processes may work
+// on the same session at the same time: the compare-and-set of the journal lets one of them decide.
+//
+//	        ring                      Next
+//	bells ───────▶ [fold to newest] ───────▶ nil      ack all bells, keep the fold, end
+//	                      ▲                  Append   compare-and-set; a conflict folds the news and asks again
+//	                      │                  Perform  the effect of the claim that this run appended; its outcome is appended
+//	                      └──────────────    Held     ask the owner; nak, or tell the machine that the owner is gone
+//	                                         Wait     nak until then, or a timer and ack
+//
+// # Invariants
+//
+//   - A bell is acked only when a fold that includes its event has no step. Nothing else is a reason to ack.
+//   - An effect runs only for a claim that this very run of the lane appended (machine.View.Mine), once.
+//   - An outcome is appended only while the machine still asks for that effect on the newest fold.
+//   - A lane that is fenced, or past its claim's deadline, neither acks nor naks nor extends what it holds: the bells
+//     belong to the new owner.
+//   - A conflict is looked through for the own event id before anything is decided again: its ack may have been lost.
+//
+// # When it dies
+//
+//	before the claim is stored        the bell comes again; nothing happened
+//	claim stored, effect not done     the bell comes again; the owner does not answer; the machine decides (take over, unknown)
+//	effect done, outcome not stored   the same; what a repeat may do is the machine's rule, not the shell's
+//	outcome stored, bell not acked    the bell comes again; the fold has no step; ack
+//
+// # What a claim's owner is asked
+//
+// Whoever meets another's claim naks the bell; when it comes again it asks worker.<service>.<instance>. Busy: nak. Free,
+// a passed deadline, or nobody there twice a second apart: take over, on a fold read up to the journal's last event.
+// Silence proves nothing before AckWait·2^attempt.
+package actor

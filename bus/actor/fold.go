@@ -1,0 +1,228 @@
+package actor
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// tombstone is the kind of the event below which a session was purged: a walk ends there, and so does the past.
+const tombstone = "session.deleted"
+
+// folded is a state and the cursor of the last event that it includes. It is a value: states are copied on write.
+type folded[S any] struct {
+	state  S
+	cursor uint64
+	loose  int // events folded since the last snapshot
+}
+
+// Folder folds sessions: from its cache, else the snapshot, then along jc-prev. Safe for concurrent use.
+type Folder[S any] struct {
+	version string
+	apply   func(S, envelope.Event) S
+	journal Journal
+	snaps   Snapshots // may be nil
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	index map[session.ID]*list.Element // guarded by mu; of cached[S]
+	order *list.List                   // guarded by mu; most recently used first
+	limit int
+}
+
+type cached[S any] struct {
+	session session.ID
+	folded[S]
+}
+
+// DefaultCache is the number of sessions whose folds a service keeps in memory.
+const DefaultCache = 2048
+
+// NewFolder makes a folder on the connection of a service. version changes whenever S or apply does.
+func NewFolder[S any](c *bus.Conn, spec bus.Spec, version string, apply func(S, envelope.Event) S) *Folder[S] {
+	return newFolder(OnBus(c, spec), version, apply, DefaultCache)
+}
+
+func newFolder[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *Folder[S] {
+	return &Folder[S]{
+		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log,
+		index: make(map[session.ID]*list.Element), order: list.New(), limit: limit,
+	}
+}
+
+// Fold is the state of a session up to a cursor of its own, or further if more is known; upto 0 means its last event.
+// An error means that the state could not be read, never that it is short.
+func (f *Folder[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint64, error) {
+	var zero S
+	if upto == 0 {
+		last, err := f.journal.Last(ctx, s)
+		if err != nil {
+			return zero, 0, err
+		}
+		upto = last
+	}
+	at, _, err := f.load(ctx, s, f.cached(s), upto)
+	if err != nil {
+		return zero, 0, err
+	}
+	f.keep(s, at)
+	return at.state, at.cursor, nil
+}
+
+// cached is what the cache has, else the zero fold.
+func (f *Folder[S]) cached(s session.ID) folded[S] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	el, ok := f.index[s]
+	if !ok {
+		return folded[S]{}
+	}
+	f.order.MoveToFront(el)
+	return el.Value.(*cached[S]).folded
+}
+
+// keep puts a fold into the cache unless a newer one is there.
+func (f *Folder[S]) keep(s session.ID, at folded[S]) {
+	if at.cursor == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if el, ok := f.index[s]; ok {
+		if c := el.Value.(*cached[S]); at.cursor >= c.cursor {
+			c.folded = at
+		}
+		f.order.MoveToFront(el)
+		return
+	}
+	f.index[s] = f.order.PushFront(&cached[S]{s, at})
+	if f.order.Len() > f.limit {
+		oldest := f.order.Back()
+		delete(f.index, oldest.Value.(*cached[S]).session)
+		f.order.Remove(oldest)
+	}
+}
+
+func (f *Folder[S]) forget(s session.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if el, ok := f.index[s]; ok {
+		delete(f.index, s)
+		f.order.Remove(el)
+	}
+}
+
+// advance folds one more event if it directly follows.
+func (f *Folder[S]) advance(at folded[S], ev envelope.Event) (folded[S], bool) {
+	if ev.Cursor <= at.cursor || ev.Prev != at.cursor {
+		return at, false
+	}
+	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, loose: at.loose + 1}, true
+}
+
+// load brings a fold up to a cursor of its session, and returns the events that it folded, newest first. The walk goes
+// back along jc-prev and must land exactly on the fold it started from; else that one was of another past and is
+// dropped. An event that is missing is an error, unless the session's tombstone lies above it.
+func (f *Folder[S]) load(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
+	if upto <= at.cursor {
+		return at, nil, nil
+	}
+	if at.cursor == 0 {
+		var err error
+		if at, err = f.snapshot(ctx, s, upto); err != nil {
+			return at, nil, err
+		}
+	}
+	next, news, err := f.walk(ctx, s, at, upto)
+	if errors.Is(err, bus.ErrNoEvent) {
+		last, lerr := f.journal.Last(ctx, s)
+		if lerr != nil {
+			return at, nil, lerr
+		}
+		if last > upto {
+			next, news, err = f.walk(ctx, s, at, last)
+		}
+	}
+	if err != nil {
+		return at, nil, fmt.Errorf("fold %s: %w", s, err)
+	}
+	return next, news, nil
+}
+
+func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
+	var news []envelope.Event
+	for c := upto; c > at.cursor; {
+		ev, err := f.journal.Get(ctx, c)
+		if err != nil {
+			return at, nil, err
+		}
+		if ev.Session != s {
+			return at, nil, fmt.Errorf("event %d is of %s: %w", c, ev.Session, errBroken)
+		}
+		news = append(news, ev)
+		if ev.Kind() == tombstone {
+			at = folded[S]{}
+			break
+		}
+		if c = ev.Prev; c < at.cursor { // not our past
+			f.dropSnapshot(ctx, s, at.cursor)
+			at = folded[S]{}
+		}
+	}
+	for i := len(news) - 1; i >= 0; i-- {
+		at.state = f.apply(at.state, news[i])
+		at.cursor = news[i].Cursor
+		at.loose++
+	}
+	return at, news, nil
+}
+
+// errBroken says that the chain of a session leads elsewhere: no retry can mend it.
+var errBroken = errors.New("the chain is broken")
+
+// snapshot is the kept state of a session, if it is of this version and not newer than upto; else the zero fold.
+func (f *Folder[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (folded[S], error) {
+	if f.snaps == nil {
+		return folded[S]{}, nil
+	}
+	snap, ok, err := f.snaps.LoadSnapshot(ctx, s)
+	if err != nil {
+		return folded[S]{}, err
+	}
+	if !ok || snap.Version != f.version || snap.Cursor > upto {
+		return folded[S]{}, nil
+	}
+	var state S
+	if err := json.Unmarshal(snap.State, &state); err != nil {
+		f.log.Warn("unreadable snapshot ignored", "session", s, "error", err)
+		return folded[S]{}, nil
+	}
+	return folded[S]{state: state, cursor: snap.Cursor}, nil
+}
+
+func (f *Folder[S]) dropSnapshot(ctx context.Context, s session.ID, cursor uint64) {
+	f.log.Warn("fold dropped: its cursor is not on the session's chain", "session", s, "cursor", cursor)
+	f.forget(s)
+	if f.snaps == nil {
+		return
+	}
+	if err := f.snaps.DropSnapshot(ctx, s); err != nil {
+		f.log.Warn("snapshot not dropped", "session", s, "error", err)
+	}
+}
+
+func (f *Folder[S]) saveSnapshot(ctx context.Context, s session.ID, at folded[S]) error {
+	state, err := json.Marshal(at.state)
+	if err != nil {
+		return fmt.Errorf("snapshot of %s: %w", s, err)
+	}
+	return f.snaps.SaveSnapshot(ctx, s, bus.Snapshot{Version: f.version, Cursor: at.cursor, State: state})
+}

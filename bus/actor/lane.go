@@ -1,0 +1,291 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// lane works on one session. All fields but those marked belong to its goroutine.
+type lane[S any] struct {
+	a       *Actor[S]
+	r       *run
+	session session.ID
+
+	mail   []bus.Bell    // guarded by a.mu
+	nudged bool          // guarded by a.mu: somebody says that our claim was closed
+	wake   chan struct{} // of size 1: mail or a nudge came
+	claim  atomic.Uint64 // the claim being worked on; claiming while its append is under way
+
+	held  []bus.Bell // not yet settled; their events are part of the fold or of upto
+	upto  uint64     // newest cursor that is known of
+	blind bool       // a bell without an event is in hand: only the journal knows what is new
+	at    folded[S]
+	mine  envelope.Event // the claim that this run appended, while open; else zero
+	gone  uint64         // a claim whose owner has let go
+	tries int            // conflicts in a row
+}
+
+// claiming marks a claim whose append is under way, so that an ask is not answered "free" in between.
+const claiming = ^uint64(0)
+
+func (l *lane[S]) works(claim uint64) bool {
+	c := l.claim.Load()
+	return c == claim || c == claiming
+}
+
+func (l *lane[S]) knock() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// live runs the lane until it has settled all that it holds and no mail is left.
+func (l *lane[S]) live() {
+	l.at = l.a.folds.cached(l.session)
+	for {
+		mail, left := l.a.take(l, true)
+		if left {
+			return
+		}
+		l.accept(mail)
+		l.work()
+		l.held, l.mine, l.gone, l.tries = nil, envelope.Event{}, 0, 0
+		l.claim.Store(0)
+		l.a.folds.keep(l.session, l.at)
+	}
+}
+
+// accept takes bells in hand, and folds what directly follows.
+func (l *lane[S]) accept(mail []bus.Bell) {
+	for _, b := range mail {
+		l.held = append(l.held, b)
+		ev := b.Event()
+		l.upto = max(l.upto, ev.Cursor)
+		if ev.Cursor == 0 {
+			l.blind = true
+			continue
+		}
+		_ = l.guard(func() { l.at, _ = l.a.folds.advance(l.at, ev) }) // a panic comes again in refresh
+	}
+}
+
+// refresh folds up to the newest known cursor. It returns the news that it had to read.
+func (l *lane[S]) refresh(ctx context.Context) (news []envelope.Event, err error) {
+	if l.blind {
+		last, err := l.a.p.Journal.Last(ctx, l.session)
+		if err != nil {
+			return nil, err
+		}
+		l.upto, l.blind = max(l.upto, last), false
+	}
+	perr := l.guard(func() { l.at, news, err = l.a.folds.load(ctx, l.session, l.at, l.upto) })
+	return news, errors.Join(perr, err)
+}
+
+// reload folds up to the last event that the journal has.
+func (l *lane[S]) reload(ctx context.Context) error {
+	l.blind = true
+	_, err := l.refresh(ctx)
+	return err
+}
+
+func (l *lane[S]) next() (step machine.Step, err error) {
+	v := machine.View{Now: now(), Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone}
+	err = l.guard(func() { step = l.a.m.Next(l.at.state, v) })
+	return step, err
+}
+
+func now() time.Time { return time.Now().UTC().Round(0) }
+
+// panicked is what a machine's panic becomes: that session is quarantined, the others go on.
+type panicked struct{ value any }
+
+func (p panicked) Error() string { return fmt.Sprintf("the machine panicked: %v", p.value) }
+
+func (l *lane[S]) guard(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			l.a.log.Error("panic in a machine", "session", l.session, "panic", v, "stack", string(debug.Stack()))
+			err = panicked{v}
+		}
+	}()
+	f()
+	return nil
+}
+
+// work goes from step to step until the bells in hand are settled or left to somebody else.
+func (l *lane[S]) work() {
+	ctx := l.r.ctx
+	for {
+		if _, err := l.refresh(ctx); err != nil {
+			l.trouble(err)
+			return
+		}
+		step, err := l.next()
+		if err != nil {
+			l.trouble(err)
+			return
+		}
+		var end bool
+		switch step := step.(type) {
+		case nil:
+			l.quiescent()
+			return
+		case machine.Append:
+			end = l.decide(ctx, step)
+		case machine.Perform:
+			end = l.perform(ctx, step)
+		case machine.Held:
+			end = l.meet(ctx, step)
+		case machine.Wait:
+			l.wait(ctx, step)
+			return
+		}
+		if end {
+			return
+		}
+		if mail, _ := l.a.take(l, false); len(mail) > 0 {
+			l.accept(mail)
+		}
+	}
+}
+
+const (
+	maxConflicts = 32
+	maxFailures  = 5
+)
+
+// decide appends one event that the machine asked for. It returns true when the lane's work has to end.
+func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
+	if step.Claim && l.r.isDraining() {
+		l.nakAll(0) // somebody else, now
+		return true
+	}
+	ev := envelope.Event{Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace()}
+	l.a.p.Journal.Stamp(&ev)
+	if step.Claim {
+		l.claim.Store(claiming)
+	}
+	stored, err := l.append(ctx, ev)
+	if err != nil {
+		l.trouble(err)
+		return true
+	}
+	if !stored.done {
+		l.claim.Store(0)
+		return l.lost()
+	}
+	l.tries = 0
+	switch {
+	case step.Claim:
+		l.mine, l.gone = stored.event, 0
+		l.claim.Store(stored.event.Cursor)
+	case step.Tell != "" && step.Tell != l.a.p.Instance:
+		// A loss is made good by the owner's next append.
+		_ = l.a.p.Peers.Nudge(step.Tell, bus.ClaimRef{Session: l.session, Claim: stored.event.Cursor})
+	}
+	return false
+}
+
+// trace is the traceparent that the newest bell in hand carries.
+func (l *lane[S]) trace() string {
+	for i := len(l.held) - 1; i >= 0; i-- {
+		if t := l.held[i].Event().Trace; t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// lost counts a compare-and-set that was lost to somebody else's event.
+func (l *lane[S]) lost() (end bool) {
+	if l.tries++; l.tries < maxConflicts {
+		return false
+	}
+	l.nakAll(retryDelay(l.tries - maxConflicts))
+	return true
+}
+
+type stored struct {
+	done  bool // the event is in the journal, and in the fold
+	event envelope.Event
+}
+
+// append stores ev, whose Prev is the fold's cursor. A conflict folds the news, and finds the own id in it if an earlier
+// attempt was stored and its ack lost. Trouble on the way is retried with the same id, as nobody knows what became of it.
+func (l *lane[S]) append(ctx context.Context, ev envelope.Event) (stored, error) {
+	for try := 0; ; try++ {
+		cursor, err := l.a.p.Journal.Append(ctx, ev)
+		if err == nil {
+			ev.Cursor = cursor
+			l.upto = max(l.upto, cursor)
+			perr := l.guard(func() { l.at, _ = l.a.folds.advance(l.at, ev) })
+			return stored{true, ev}, perr
+		}
+		var c *bus.Conflict
+		if errors.As(err, &c) {
+			return l.conflicted(ctx, ev, c)
+		}
+		if !retryable(err) || try == appendRetries || ctx.Err() != nil {
+			return stored{}, err
+		}
+		l.a.log.Warn("append is tried again", "session", l.session, "type", ev.Type(), "error", err)
+		if !sleep(ctx, retryDelay(try)) {
+			return stored{}, err
+		}
+	}
+}
+
+const appendRetries = 4
+
+func retryable(err error) bool {
+	k := fault.KindOf(err)
+	return k == fault.Timeout || k == fault.Unavailable
+}
+
+func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conflict) (stored, error) {
+	last := c.Last
+	if !c.Known {
+		var err error
+		if last, err = l.a.p.Journal.Last(ctx, l.session); err != nil {
+			return stored{}, err
+		}
+	}
+	if last < l.at.cursor { // the session was purged, or a stale answer: read again from nothing
+		l.a.folds.forget(l.session)
+		l.at = folded[S]{}
+	}
+	l.upto = max(l.at.cursor, last)
+	news, err := l.refresh(ctx)
+	if err != nil {
+		return stored{}, err
+	}
+	for _, n := range news {
+		if n.ID == ev.ID {
+			return stored{true, n}, nil
+		}
+	}
+	return stored{}, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

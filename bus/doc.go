@@ -1,0 +1,27 @@
+// Package bus is jetclaw's mechanism on NATS JetStream. It knows streams, subjects and acks, and nothing of agents.
+//
+//	journal    append by compare-and-set over a session, read by cursor
+//	doorbells  deliveries that say "this session has news"
+//	replay     history in batches; Follow and Watch for what comes
+//	snapshots  folded states, rebuildable
+//	timers     scheduled messages that ring a service
+//	blobs      bodies above 64 KiB, by reference
+//	micro      questions that want an answer
+//	live       lossy news for whoever watches
+//	workers    asks and nudges between the workers of one service
+//	topology   streams, consumers and buckets as data; permissions derived from each service's Spec
+//
+// # The chain
+//
+// Every event of a session carries in jc-prev the cursor of the one before, and was stored only because that was still
+// the session's last (Nats-Expected-Last-Subject-Sequence over ev.<vp>.<session>.>). So a session's history is a linked
+// list without gaps that can be walked back by sequence from any of its events, and no two decisions can both follow the
+// same past. That one mechanism is lock, fence, idempotency and integrity check.
+//
+// # What an error of Append means
+//
+//	*Conflict           not stored by this attempt; an earlier attempt with the same ID may have been: look for it
+//	fault.Full          not stored
+//	fault.Timeout,
+//	fault.Unavailable   unknown
+package bus

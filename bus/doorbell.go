@@ -1,0 +1,164 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// AckWait is how long the server waits for an ack, a nak or a sign of progress before it delivers a doorbell again.
+const AckWait = 5 * time.Second
+
+// Bell is one delivery of a doorbell: it says that a session has news. Nothing of the work hangs on who gets it.
+type Bell interface {
+	Session() session.ID
+	// Event is what rang; its Cursor is 0 for a timer, which says only that it is time to look.
+	Event() envelope.Event
+	// Deliveries counts from 1. It also counts naks, so it says nothing about failures.
+	Deliveries() int
+	Ack() error
+	Nak(delay time.Duration) error
+	InProgress() error
+	// Quarantine gives the bell up: the server tells so on an advisory, which the stream DEAD keeps with the reason.
+	Quarantine(reason string) error
+}
+
+// Options of the pull consumers. A short expiry: with the default of 30 s a lost wake-up stalls for these 30 s.
+const (
+	pullExpiry = 2 * time.Second
+	pullBatch  = 1000
+)
+
+// Doorbells delivers the bells of the connection's service to ring, one after the other, until ctx ends; it returns once
+// the last call of ring has returned. ring must not block. Order: none that may be relied on. Bounded by the consumer's
+// MaxAckPending; nothing is lost: what is not acked comes again.
+func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error {
+	var stops []jetstream.ConsumeContext
+	stop := func() {
+		for _, s := range stops {
+			s.Stop()
+		}
+		for _, s := range stops {
+			<-s.Closed()
+		}
+	}
+	defer stop()
+	start := func(stream, durable string, handle func(jetstream.Msg)) error {
+		cons, err := c.js.Consumer(ctx, stream, durable)
+		if err != nil {
+			return fault.New(fault.Unavailable, "consumer %s of %s: %w", durable, stream, err)
+		}
+		cc, err := cons.Consume(handle, jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry),
+			jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+				if ctx.Err() == nil {
+					c.log.Debug("doorbells", "consumer", durable, "error", err)
+				}
+			}))
+		if err != nil {
+			return fault.New(fault.Unavailable, "consume %s of %s: %w", durable, stream, err)
+		}
+		stops = append(stops, cc)
+		return nil
+	}
+	if len(spec.Doorbells) > 0 {
+		if err := start(subject.Journal, spec.Name, func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }); err != nil {
+			return err
+		}
+	}
+	if spec.Timers {
+		if err := start(subject.Timers, TimerConsumer(spec.Name), func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TimerConsumer is the durable name of a service's consumer of timers.
+func TimerConsumer(service string) string { return "timers-" + service }
+
+func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring func(Bell)) {
+	meta, err := m.Metadata()
+	if err != nil {
+		c.log.Error("a doorbell without metadata", "subject", m.Subject(), "error", err)
+		return
+	}
+	ev, err := c.decode(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
+	b := &bell{msg: m, event: ev, session: ev.Session, deliveries: int(meta.NumDelivered)}
+	switch {
+	case errors.Is(err, envelope.ErrEnvelope):
+		c.quarantine(b, fmt.Sprintf("cursor %d: %v", meta.Sequence.Stream, err))
+	case err != nil: // the object store could not be reached
+		c.settle(b, "nak", b.Nak(time.Second))
+	case !ringsFor(spec.Doorbells, m.Subject()): // a consumer that somebody re-filtered
+		c.quarantine(b, fmt.Sprintf("cursor %d: %q does not ring %s", ev.Cursor, m.Subject(), spec.Name))
+	default:
+		ring(b)
+	}
+}
+
+func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
+	service, s, err := subject.ParseTimer(m.Subject())
+	b := &bell{msg: m, session: s, event: envelope.Event{Session: s}, deliveries: 1}
+	if meta, merr := m.Metadata(); merr == nil {
+		b.deliveries = int(meta.NumDelivered)
+	}
+	if err != nil || service != spec.Name {
+		c.quarantine(b, fmt.Sprintf("timer %q does not ring %s: %v", m.Subject(), spec.Name, err))
+		return
+	}
+	ring(b)
+}
+
+func (c *Conn) quarantine(b *bell, reason string) {
+	c.log.Error("doorbell quarantined", "session", b.session, "reason", reason)
+	c.settle(b, "term", b.Quarantine(reason))
+}
+
+func (c *Conn) settle(b *bell, how string, err error) {
+	if err != nil {
+		c.log.Warn("doorbell not settled; it will come again", "how", how, "session", b.session, "error", err)
+	}
+}
+
+// ringsFor says whether subj is of one of the kinds; a kind may end in ".*".
+func ringsFor(kinds []string, subj string) bool {
+	rest := subj
+	for range 6 { // ev.<vp>.<four tokens of the session>.
+		_, after, ok := strings.Cut(rest, ".")
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+	for _, k := range kinds {
+		if open, any := strings.CutSuffix(k, "*"); k == rest || any && strings.HasPrefix(rest, open) {
+			return true
+		}
+	}
+	return false
+}
+
+type bell struct {
+	msg        jetstream.Msg
+	session    session.ID
+	event      envelope.Event
+	deliveries int
+}
+
+func (b *bell) Session() session.ID            { return b.session }
+func (b *bell) Event() envelope.Event          { return b.event }
+func (b *bell) Deliveries() int                { return b.deliveries }
+func (b *bell) Ack() error                     { return b.msg.Ack() }
+func (b *bell) Nak(delay time.Duration) error  { return b.msg.NakWithDelay(delay) }
+func (b *bell) InProgress() error              { return b.msg.InProgress() }
+func (b *bell) Quarantine(reason string) error { return b.msg.TermWithReason(reason) }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package natsembed
+
+import "strconv"
+
+func portOwner(int) string { return "" }
+
+func processName(pid int) string { return strconv.Itoa(pid) }

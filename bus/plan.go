@@ -1,0 +1,219 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+)
+
+// Action is what a Change does.
+type Action string
+
+const (
+	Create    Action = "create"
+	Update    Action = "update"
+	Unchanged Action = "unchanged"
+)
+
+// Change is what Apply does, or did, to one stream or consumer.
+type Change struct {
+	Action Action
+	Object string   // "stream EV", "consumer EV/turns"
+	Diff   []string // of an update: "max_bytes: 100 → 200"
+}
+
+func (c Change) String() string {
+	if len(c.Diff) == 0 {
+		return string(c.Action) + " " + c.Object
+	}
+	return fmt.Sprintf("%s %s (%s)", c.Action, c.Object, strings.Join(c.Diff, ", "))
+}
+
+// Plan says what Apply would do. It changes nothing.
+func Plan(ctx context.Context, js jetstream.JetStream, t Topology) ([]Change, error) {
+	return converge(ctx, js, t, false)
+}
+
+// Apply creates what is missing and updates what differs; it never deletes a stream, a consumer or a message. It may be
+// repeated, and after an error continues where it stopped. The result is in the topology's order.
+func Apply(ctx context.Context, js jetstream.JetStream, t Topology) ([]Change, error) {
+	return converge(ctx, js, t, true)
+}
+
+// parallel requests: the files of a new stream are synced one by one, and these waits overlap.
+const parallel = 8
+
+func converge(ctx context.Context, js jetstream.JetStream, t Topology, apply bool) ([]Change, error) {
+	changes := make([]Change, len(t.Streams)+len(t.Consumers))
+	missing := make(map[string]bool, len(t.Streams)) // streams that a plan would create
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, s := range t.Streams {
+		g.Go(func() (err error) {
+			changes[i], err = s.converge(gctx, js, t.free, apply)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for i, s := range t.Streams {
+		missing[s.Config.Name] = !apply && changes[i].Action == Create
+	}
+	g, gctx = errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, c := range t.Consumers {
+		g.Go(func() (err error) {
+			changes[len(t.Streams)+i], err = c.converge(gctx, js, missing[c.Stream], apply)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64, apply bool) (Change, error) {
+	want := s.Config
+	ch := Change{Action: Unchanged, Object: "stream " + want.Name}
+	have, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		ch.Action = Create
+		if apply {
+			_, err = js.CreateStream(ctx, want)
+			return ch, named("create", ch, err)
+		}
+		return ch, nil
+	}
+	if err != nil {
+		return ch, named("look at", ch, err)
+	}
+	info := have.CachedInfo()
+	if s.auto {
+		want.MaxBytes = keepSize(info.Config.MaxBytes, want.MaxBytes, int64(info.State.Bytes), free) //nolint:gosec // a disk is smaller
+	}
+	want.Metadata = info.Config.Metadata // the server writes versions there
+	if ch.Diff, err = differences(info.Config, want); err != nil {
+		return ch, named("compare", ch, err)
+	}
+	if len(ch.Diff) == 0 {
+		return ch, nil
+	}
+	ch.Action = Update
+	if apply {
+		_, err = js.UpdateStream(ctx, want)
+		return ch, named("update", ch, err)
+	}
+	return ch, nil
+}
+
+// keepSize decides the automatic limit of a stream that exists: as it is, unless the disk can no longer hold it or has
+// room for twice as much.
+func keepSize(have, auto, used, free int64) int64 {
+	auto += used // auto is a share of what is free beside what is used
+	switch {
+	case have <= 0:
+		return auto
+	case free == 0:
+		return have
+	case have-used > free, have < auto/2:
+		return auto
+	}
+	return have
+}
+
+func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream, apply bool) (Change, error) {
+	want := c.Config
+	ch := Change{Action: Create, Object: "consumer " + c.Stream + "/" + want.Durable}
+	if noStream {
+		return ch, nil
+	}
+	have, err := js.Consumer(ctx, c.Stream, want.Durable)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		if apply {
+			_, err = js.CreateConsumer(ctx, c.Stream, want)
+			return ch, named("create", ch, err)
+		}
+		return ch, nil
+	}
+	if err != nil {
+		return ch, named("look at", ch, err)
+	}
+	ch.Action = Unchanged
+	conf := have.CachedInfo().Config
+	want.Metadata = conf.Metadata
+	want.PauseUntil = conf.PauseUntil // somebody's decision, not part of the topology
+	if ch.Diff, err = differences(conf, want); err != nil {
+		return ch, named("compare", ch, err)
+	}
+	if len(ch.Diff) == 0 {
+		return ch, nil
+	}
+	ch.Action = Update
+	if apply {
+		_, err = js.UpdateConsumer(ctx, c.Stream, want)
+		return ch, named("update", ch, err)
+	}
+	return ch, nil
+}
+
+func named(verb string, ch Change, err error) error {
+	if err == nil {
+		return nil
+	}
+	if len(ch.Diff) > 0 {
+		return fmt.Errorf("%s %s (%s): %w", verb, ch.Object, strings.Join(ch.Diff, ", "), err)
+	}
+	return fmt.Errorf("%s %s: %w", verb, ch.Object, err)
+}
+
+// differences lists the fields in which two configurations differ, by their wire names.
+func differences(have, want any) ([]string, error) {
+	h, err := fields(have)
+	if err != nil {
+		return nil, err
+	}
+	w, err := fields(want)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(h)+len(w))
+	for n := range h {
+		names = append(names, n)
+	}
+	for n := range w {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var out []string
+	for _, n := range slices.Compact(names) {
+		if a, b := text(h[n]), text(w[n]); a != b {
+			out = append(out, fmt.Sprintf("%s: %s → %s", n, a, b))
+		}
+	}
+	return out, nil
+}
+
+func fields(config any) (map[string]json.RawMessage, error) {
+	b, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]json.RawMessage
+	err = json.Unmarshal(b, &m)
+	return m, err
+}
+
+func text(v json.RawMessage) string {
+	if v == nil {
+		return "–"
+	}
+	return string(v)
+}

@@ -1,0 +1,188 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// ReplayOptions choose a part of the journal. The zero value is all of it.
+type ReplayOptions struct {
+	From    uint64     // first cursor; 0 or 1 is the beginning
+	To      uint64     // last cursor; 0 is the end at the time of the call
+	Since   time.Time  // begin at the first event stored at or after it; From is then ignored
+	Session session.ID // only this session. A filtered read scans: for a person, not for a lane
+}
+
+const replayBatch = 512
+
+// Replay calls fn for the events of a part of the journal, in order, and returns at its end or with fn's first error.
+// Messages that are no events (a broken envelope) are passed by with a warning.
+func (c *Conn) Replay(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) error {
+	_, err := c.replay(ctx, o, fn)
+	return err
+}
+
+// replay returns the last cursor that was looked at.
+func (c *Conn) replay(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) (uint64, error) {
+	next := max(o.From, 1)
+	if o.To == 0 {
+		u, err := c.Journal().Usage(ctx)
+		if err != nil {
+			return 0, err
+		}
+		o.To = u.Last
+	}
+	for next <= o.To {
+		opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchSeq(next)}
+		if !o.Since.IsZero() {
+			opts[0], o.Since = jetstreamext.GetBatchStartTime(o.Since), time.Time{}
+		}
+		if o.Session != "" {
+			opts = append(opts, jetstreamext.GetBatchSubject(subject.OfSession(o.Session)))
+		}
+		msgs, err := jetstreamext.GetBatch(ctx, c.js, subject.Journal, replayBatch, opts...)
+		if err != nil {
+			return next - 1, fault.New(fault.Unavailable, "read the journal from %d: %w", next, err)
+		}
+		before := next
+		for m, err := range msgs {
+			if errors.Is(err, jetstreamext.ErrNoMessages) {
+				break
+			}
+			if err != nil {
+				return next - 1, fault.New(fault.Unavailable, "read the journal from %d: %w", next, err)
+			}
+			if m.Sequence > o.To {
+				return o.To, nil
+			}
+			next = m.Sequence + 1
+			if err := c.each(ctx, m.Subject, m.Header, m.Data, m.Sequence, fn); err != nil {
+				return m.Sequence, err
+			}
+		}
+		if next == before {
+			break
+		}
+	}
+	return max(o.To, next-1), nil
+}
+
+func (c *Conn) each(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64, fn func(envelope.Event) error) error {
+	ev, err := c.decode(ctx, subj, h, data, cursor)
+	if errors.Is(err, envelope.ErrEnvelope) {
+		c.log.Warn("not an event", "cursor", cursor, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fn(ev)
+}
+
+const (
+	followBuffer = 4096
+	followTick   = 2 * time.Second
+)
+
+// Follow is Replay, then what comes, in order and without a gap, until ctx ends (then it returns nil) or fn fails. New
+// events come from the server's own announcement of what it stored; one that was missed shows as a gap and is read.
+func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) error {
+	filter := subject.TailAll
+	if o.Session != "" {
+		filter = subject.TailOfSession(o.Session)
+	}
+	news := make(chan *nats.Msg, followBuffer)
+	sub, err := c.nc.ChanSubscribe(filter, news)
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", filter, err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := c.nc.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("follow %s: %w", filter, err)
+	}
+	var last, chain uint64 // last cursor read; last cursor of the followed session
+	pass := func(ev envelope.Event) error {
+		chain = ev.Cursor
+		return fn(ev)
+	}
+	catchUp := func() error {
+		if last > 0 {
+			o.From, o.Since = last+1, time.Time{}
+		}
+		to, err := c.replay(ctx, o, pass)
+		last = max(last, to)
+		return err
+	}
+	if err := catchUp(); err != nil {
+		return orDone(ctx, err)
+	}
+	tick := time.NewTicker(followTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m := <-news:
+			ev, err := c.tailEvent(ctx, m)
+			switch {
+			case err != nil || ev.Cursor <= last:
+			case o.Session == "" && ev.Cursor == last+1, o.Session != "" && ev.Prev == chain && chain > 0:
+				last = ev.Cursor
+				err = pass(ev)
+			default:
+				err = catchUp()
+			}
+			if err != nil {
+				return orDone(ctx, err)
+			}
+		case <-tick.C:
+			if err := catchUp(); err != nil && fault.KindOf(err) != fault.Unavailable {
+				return orDone(ctx, err)
+			}
+		}
+	}
+}
+
+func orDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Watch calls fn for new events of some kinds until ctx ends; it returns once subscribed. fn is called concurrently for
+// different kinds. Lossy and cheap: for waiters that look themselves from time to time.
+func (c *Conn) Watch(ctx context.Context, kinds []string, fn func(envelope.Event)) error {
+	subjects := make([]string, len(kinds))
+	for i, k := range kinds {
+		subjects[i] = subject.TailOfKind(k)
+	}
+	return c.subscribe(ctx, subjects, func(m *nats.Msg) {
+		ev, err := c.tailEvent(ctx, m)
+		if err != nil {
+			c.log.Debug("watched event not read", "subject", m.Subject, "error", err)
+			return
+		}
+		fn(ev)
+	})
+}
+
+func (c *Conn) tailEvent(ctx context.Context, m *nats.Msg) (envelope.Event, error) {
+	cursor, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	if err != nil {
+		return envelope.Event{}, fmt.Errorf("cursor of %s: %w", m.Subject, err)
+	}
+	return c.decode(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
+}

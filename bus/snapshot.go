@@ -1,0 +1,73 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// Snapshot is a folded state of one session as one service keeps it. It saves a walk over the journal and may be lost,
+// late or of another version at any time.
+type Snapshot struct {
+	Version string          `json:"version"` // of the fold that made it
+	Cursor  uint64          `json:"cursor"`  // last event that it includes
+	State   json.RawMessage `json:"state"`
+}
+
+const snapshotTimeout = 5 * time.Second
+
+func (c *Conn) snapshotSubject(s session.ID) string {
+	return "$KV." + subject.Snap + "." + c.service + "." + string(s)
+}
+
+// LoadSnapshot reads the service's snapshot of a session; ok is false when there is none.
+func (c *Conn) LoadSnapshot(ctx context.Context, s session.ID) (snap Snapshot, ok bool, err error) {
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+c.snapshotSubject(s), nil)
+	if err != nil {
+		return Snapshot{}, false, fault.New(fault.Unavailable, "snapshot of %s: %w", s, err)
+	}
+	if m.Header.Get("Status") != "" || m.Header.Get("KV-Operation") != "" {
+		return Snapshot{}, false, nil
+	}
+	if err := json.Unmarshal(m.Data, &snap); err != nil {
+		c.log.Warn("unreadable snapshot ignored", "session", s, "error", err)
+		return Snapshot{}, false, nil
+	}
+	return snap, true, nil
+}
+
+// SaveSnapshot replaces the service's snapshot of a session. One that is too large for a message is not kept.
+func (c *Conn) SaveSnapshot(ctx context.Context, s session.ID, snap Snapshot) error {
+	data, err := json.Marshal(snap)
+	if err != nil {
+		return fmt.Errorf("snapshot of %s: %w", s, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
+	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.snapshotSubject(s), Data: data})
+	if errors.Is(err, nats.ErrMaxPayload) {
+		c.log.Debug("snapshot not kept", "session", s, "bytes", len(data))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot of %s: %w", s, err)
+	}
+	return nil
+}
+
+// DropSnapshot removes the service's snapshot of a session.
+func (c *Conn) DropSnapshot(ctx context.Context, s session.ID) error {
+	m := &nats.Msg{Subject: c.snapshotSubject(s), Header: nats.Header{"KV-Operation": {"DEL"}}}
+	if _, err := c.js.PublishMsg(ctx, m); err != nil {
+		return fmt.Errorf("drop snapshot of %s: %w", s, err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package schemas_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+var (
+	at       = time.Date(2026, 9, 18, 10, 20, 30, 123456789, time.UTC)
+	deadline = at.Add(90 * time.Second)
+	sender   = messagev1.Sender{ID: "telegram:12345", Name: "Ada <ada@example.org>"}
+	claim    = turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 2, Worker: "W7kq2nRz", Deadline: deadline, Messages: []string{"m1", "m2"}}
+	outcome  = turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 2, Model: "local/qwen3", Usage: turnv1.Usage{Input: 812, Output: 42}}
+	ref      = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
+)
+
+// samples has one body of each event type with every field set: a golden sample is made of it when the type is new.
+// Adding a type means adding a body here and running the test with -update.
+var samples = []envelope.Body{
+	messagev1.Received{From: sender, Text: "What is the weather in Zürich?\n"},
+	messagev1.Edited{Message: "m1", From: sender, Text: "What is the weather in Bern?"},
+	messagev1.Refused{From: sender, Reason: messagev1.TooLarge, Detail: "the message has 70000 bytes; send at most 65536", Bytes: 70000},
+	messagev1.Control{From: sender, Verb: messagev1.Stop},
+	turnv1.Started{Claim: claim},
+	turnv1.Continued{Claim: claim},
+	turnv1.Resumed{Claim: claim, From: "W1aB3cD4"},
+	turnv1.Stepped{Outcome: outcome, Text: "I look it up.", Calls: []turnv1.Call{
+		{ID: "c1", Tool: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":[1,2]}`), Refusal: "weather is not offered"},
+	}},
+	turnv1.Completed{Outcome: outcome, Answers: []string{"m1", "m2"}, Text: "Sunny, 21 °C."},
+	turnv1.Failed{
+		Outcome: outcome, Answers: []string{"m1"}, Cause: turnv1.ModelUnavailable,
+		Text: "The model could not be reached.", Detail: "dial tcp 127.0.0.1:8080: connection refused",
+	},
+	turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "k1"},
+	turnv1.SessionReset{By: "k1"},
+	turnv1.SessionDeleted{By: "k1"},
+	callv1.Completed{Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`},
+	callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no rule allows weather"},
+	deliveryv1.Started{Ref: ref, Worker: "W7kq2nRz", Deadline: deadline, Repeat: true},
+	deliveryv1.Sent{Ref: ref, Receipt: "4711"},
+	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests"},
+	deliveryv1.Failed{Ref: ref, Reason: "403: the person has blocked the bot"},
+	deliveryv1.Unknown{Ref: ref, Resend: true},
+	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full."},
+}
+
+// event is the whole event that a sample body is stored in.
+func event(body envelope.Body) envelope.Event {
+	return envelope.Event{
+		ID: "e9", Session: "main.telegram.mybot.-100777_t42", Cursor: 1201, Prev: 1198, Cause: "m1", Source: "service/W7kq2nRz",
+		Key: "update 42", Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Time: at, Body: body,
+	}
+}
+
+// A field that is not set in a sample could be renamed unseen.
+func TestSamplesAreComplete(t *testing.T) {
+	for _, body := range samples {
+		complete(t, body.EventType(), reflect.ValueOf(body))
+	}
+}
+
+func complete(t *testing.T, path string, v reflect.Value) {
+	t.Helper()
+	if v.IsZero() {
+		t.Errorf("%s is not set", path)
+	}
+	switch {
+	case v.Type() == reflect.TypeFor[time.Time]():
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			complete(t, path+"."+v.Type().Field(i).Name, v.Field(i))
+		}
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			complete(t, path+"[]", v.Index(i))
+		}
+	}
+}
