@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,9 +65,11 @@ type Conn struct {
 	instance string
 	log      *slog.Logger
 	closed   chan struct{} // closed once the connection is, for good
+	serving  serving
 
 	mu         sync.Mutex
-	violations []string // guarded by mu; at most maxViolations
+	violations []string                       // guarded by mu; at most maxViolations
+	waiting    map[*string]context.CancelFunc // guarded by mu: subjects that are asked now
 }
 
 // Connect opens the connection of a service under a fresh instance name. A server that cannot be reached is a
@@ -80,6 +83,7 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		instance: nuid.Next(),
 		log:      o.Log.With("service", o.Service),
 		closed:   make(chan struct{}),
+		waiting:  make(map[*string]context.CancelFunc),
 	}
 	opts, err := c.options(ctx, o)
 	if err != nil {
@@ -189,6 +193,11 @@ func (c *Conn) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if len(c.violations) < maxViolations {
 			c.violations = append(c.violations, err.Error())
 		}
+		for subj, cancel := range c.waiting {
+			if quotes(err.Error(), *subj) {
+				cancel()
+			}
+		}
 		return
 	}
 	if sub != nil {
@@ -221,9 +230,40 @@ func (c *Conn) Violations() []string {
 	return append([]string(nil), c.violations...)
 }
 
-// Close drains: subscriptions end, what was received is handled, what was published is flushed. It returns when the
-// connection is closed; when ctx ends first, it cuts.
+// flush returns once the server has seen all that was sent before: subscriptions are then in force.
+func (c *Conn) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout) // nats.go refuses a context without a deadline
+	defer cancel()
+	return c.nc.FlushWithContext(ctx)
+}
+
+// refused says whether the server has refused this subject to the connection.
+func (c *Conn) refused(subj string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.violations, func(v string) bool { return quotes(v, subj) })
+}
+
+func quotes(violation, subj string) bool { return strings.Contains(violation, `"`+subj+`"`) }
+
+// untilRefused is ctx, ended also when the server refuses subj.
+func (c *Conn) untilRefused(ctx context.Context, subj string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[&subj] = cancel
+	return ctx, func() {
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, &subj)
+	}
+}
+
+// Close drains: handlers at work finish, subscriptions end, what was received is handled, what was published is
+// flushed. It returns when the connection is closed; when ctx ends first, it cuts.
 func (c *Conn) Close(ctx context.Context) error {
+	c.serving.close(ctx)
 	if err := c.nc.Drain(); err != nil { // reconnecting or closed: nothing can be drained
 		c.nc.Close()
 	}

@@ -55,7 +55,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 	start := func(stream, durable string, handle func(jetstream.Msg)) error {
 		cons, err := c.js.Consumer(ctx, stream, durable)
 		if err != nil {
-			return fault.New(fault.Unavailable, "consumer %s of %s: %w", durable, stream, err)
+			return orDone(ctx, fault.New(fault.Unavailable, "consumer %s of %s: %w", durable, stream, err))
 		}
 		cc, err := cons.Consume(handle, jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry),
 			jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
@@ -64,7 +64,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 				}
 			}))
 		if err != nil {
-			return fault.New(fault.Unavailable, "consume %s of %s: %w", durable, stream, err)
+			return orDone(ctx, fault.New(fault.Unavailable, "consume %s of %s: %w", durable, stream, err))
 		}
 		stops = append(stops, cc)
 		return nil

@@ -44,10 +44,17 @@ func (c *Conn) subscribe(ctx context.Context, subjects []string, fn nats.MsgHand
 		}
 		subs = append(subs, s)
 	}
-	if err := c.nc.FlushWithContext(ctx); err != nil {
+	if err := c.flush(ctx); err != nil {
 		stop()
 		return fmt.Errorf("subscribe to %s: %w", subjects[0], err)
 	}
 	context.AfterFunc(ctx, stop)
 	return nil
+}
+
+// flush returns once the server has seen all that was sent before.
+func (c *Conn) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return c.nc.FlushWithContext(ctx)
 }

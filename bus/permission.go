@@ -1,21 +1,123 @@
 package bus
 
+import (
+	"strings"
+
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// Permissions are what one user may do on the bus, as NATS subjects.
+type Permissions struct {
+	Publish   []string
+	Subscribe []string
+	// Respond lets it answer, once and in time, to the reply subject of a message that it received. Serve answers to
+	// inboxes only: a reply subject chosen by the asker could otherwise be one of the journal's.
+	Respond bool
+}
+
+// Admin is the user that owns the topology. No service runs as it: whoever may create a consumer may let the server
+// store messages under any subject.
+const Admin = "admin"
+
+// AdminPermissions are those of Admin: everything.
+func AdminPermissions() Permissions {
+	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}, Respond: true}
+}
+
 // inboxPrefix is the root of a user's own replies. Only the user may subscribe below it.
 func inboxPrefix(service string) string { return inboxRoot + service }
 
 const inboxRoot = "_INBOX_"
 
-// Permissions are what one user may do on the bus.
-type Permissions struct {
-	Publish   []string
-	Subscribe []string
-	Respond   bool // it may answer, once and in time, to the reply subject of a message that it received
+// PermissionsOf derives the least that a service needs for what its Spec says. Nobody may create, change or delete a
+// stream or a consumer, purge, pull another's doorbells, read another's replies, or append another's kinds.
+//
+// One thing a server cannot refuse: whoever may read (a direct get, a pull) chooses the reply subject, so that the server
+// itself sends a copy of a stored message there, even into the journal. Such a copy has the old event's id, type and
+// jc-prev, so that a fold and the walk along the chain see it for what it is; what carries authority is signed beside.
+func PermissionsOf(s Spec) Permissions {
+	p := grants{}
+	p.sub(inboxPrefix(s.Name) + ".>")
+	p.journal(s)
+	p.blobs(s)
+	if len(s.Doorbells) > 0 {
+		p.consumer(subject.Journal, s.Name)
+	}
+	if s.Timers {
+		p.consumer(subject.Timers, TimerConsumer(s.Name))
+		p.pub(subject.SchedulesOf(s.Name))
+	}
+	if len(s.Doorbells) > 0 || s.Timers { // it has workers, which ask each other
+		p.sub(subject.WorkersOf(s.Name))
+		p.pub(subject.WorkersOf(s.Name), inboxPrefix(s.Name)+".>")
+	}
+	if s.Snapshots {
+		own := "$KV." + subject.Snap + "." + s.Name + ".>"
+		p.pub(own, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+own)
+	}
+	p.micro(s)
+	if s.Live {
+		p.pub(subject.LiveAll)
+	}
+	if s.Follows {
+		p.sub(subject.TailAll, subject.LiveAll)
+	}
+	return Permissions(p)
 }
 
-// AdminPermissions are those of the topology's owner: everything.
-func AdminPermissions() Permissions {
-	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}, Respond: true}
+type grants Permissions
+
+func (g *grants) pub(subjects ...string) { g.Publish = append(g.Publish, subjects...) }
+func (g *grants) sub(subjects ...string) { g.Subscribe = append(g.Subscribe, subjects...) }
+
+// readsJournal: who appends must see what it follows on, who is rung or follows must see what happened.
+func readsJournal(s Spec) bool { return len(s.Appends)+len(s.Doorbells) > 0 || s.Timers || s.Follows }
+
+func (g *grants) journal(s Spec) {
+	for _, k := range s.Appends {
+		g.pub(subject.OfKind(k))
+	}
+	if readsJournal(s) {
+		const ev = subject.Journal
+		g.pub("$JS.API.DIRECT.GET."+ev, "$JS.API.DIRECT.GET."+ev+".>",
+			"$JS.API.STREAM.MSG.GET."+ev, // the leader's answer, when a copy may lag
+			"$JS.API.STREAM.INFO."+ev)    // how full it is
+	}
 }
 
-// Admin is the user that owns the topology; no service runs as it.
-const Admin = "admin"
+func (g *grants) blobs(s Spec) {
+	const store = "OBJ_" + subject.Blobs
+	if len(s.Appends) > 0 {
+		g.pub("$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
+	}
+	if readsJournal(s) {
+		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.INFO."+store)
+	}
+}
+
+// consumer grants the use of one durable consumer that exists. Acks have two forms: $JS.ACK.<stream>.<consumer>.… and,
+// where a server has switched it on, $JS.ACK.<domain>.<account>.<stream>.<consumer>.…
+func (g *grants) consumer(stream, durable string) {
+	id := stream + "." + durable
+	g.pub("$JS.API.CONSUMER.INFO."+id, "$JS.API.CONSUMER.MSG.NEXT."+id, "$JS.ACK."+id+".>", "$JS.ACK.*.*."+id+".>")
+}
+
+func (g *grants) micro(s Spec) {
+	for _, ask := range s.Asks {
+		if service, verb, ok := strings.Cut(ask, "."); ok {
+			g.pub(subject.Service(service, verb))
+		}
+	}
+	if len(s.Serves) == 0 {
+		return
+	}
+	g.Respond = true
+	for _, verb := range s.Serves {
+		g.sub(subject.Service(s.Name, verb))
+	}
+	// Discovery and statistics (ADR-32). Verb by verb: a server takes "$SRV.>" for one of the subjects of "$SRV.*".
+	for _, verb := range []string{"PING", "INFO", "STATS"} {
+		all := "$SRV." + verb
+		g.sub(all, all+"."+s.Name, all+"."+s.Name+".*")
+	}
+}

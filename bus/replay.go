@@ -109,7 +109,7 @@ func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 		return fmt.Errorf("follow %s: %w", filter, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := c.nc.FlushWithContext(ctx); err != nil {
+	if err := c.flush(ctx); err != nil {
 		return fmt.Errorf("follow %s: %w", filter, err)
 	}
 	var last, chain uint64 // last cursor read; last cursor of the followed session

@@ -1,0 +1,187 @@
+package bus_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/bustest"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// collect takes bells until n came, and hands each to do.
+func collect(t *testing.T, c *bus.Conn, n int, do func(bus.Bell)) []bus.Bell {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var bells []bus.Bell
+	if err := c.Doorbells(ctx, reader, func(b bus.Bell) {
+		bells = append(bells, b)
+		do(b)
+		if len(bells) == n {
+			cancel()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(bells) != n {
+		t.Fatalf("%d bells, want %d", len(bells), n)
+	}
+	return bells
+}
+
+func TestDoorbells(t *testing.T) {
+	srv := bustest.New(t, intake, reader)
+	j := srv.Connect(t, "intake").Journal()
+	c := srv.Connect(t, "turns")
+	s := id(t, "bell")
+	cursor, err := j.AppendFact(t.Context(), envelope.Event{Session: s, Body: received("ring")}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bells := collect(t, c, 2, func(b bus.Bell) {
+		if b.Deliveries() == 1 {
+			if err := b.Nak(50 * time.Millisecond); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i, b := range bells {
+		if b.Event().Cursor != cursor || b.Session() != s || b.Deliveries() != i+1 {
+			t.Errorf("bell %d: cursor %d of %s, delivery %d", i, b.Event().Cursor, b.Session(), b.Deliveries())
+		}
+	}
+	backlog, err := c.Backlog(t.Context(), reader)
+	if err != nil || len(backlog) != 1 || backlog[0].Cursor != cursor {
+		t.Fatalf("backlog %v, %v", backlog, err)
+	}
+	if err := bells[1].Ack(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.NATS().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if backlog, err = c.Backlog(t.Context(), reader); err != nil || len(backlog) != 0 {
+		t.Fatalf("backlog after the ack %v, %v", backlog, err)
+	}
+}
+
+// TestUndecodableEvents: what today's code cannot read is kept apart or given up with a reason, and the rest goes on.
+func TestUndecodableEvents(t *testing.T) {
+	srv := bustest.New(t, intake, reader)
+	c := srv.Connect(t, "turns")
+	admin := srv.Admin().JetStream()
+	s := id(t, "odd")
+	e := envelope.Event{ID: "odd", Session: s, Time: time.Now(), Source: "test/1", Body: received("x")}
+	put := func(h envelope.Header, data string) uint64 {
+		ack, err := admin.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Header: nats.Header(h), Data: []byte(data)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ack.Sequence
+	}
+	broken := put(envelope.Header{"x": {"no envelope"}}, "")
+	garbage := put(envelope.HeaderOf(e), "{not json")
+	future := envelope.HeaderOf(e)
+	future[envelope.HeaderType] = []string{"message.received.v9"}
+	newer := put(future, "{}")
+
+	bells := collect(t, c, 2, func(b bus.Bell) {
+		if _, ok := b.Event().Body.(envelope.Unknown); !ok {
+			t.Errorf("cursor %d was decoded as %T", b.Event().Cursor, b.Event().Body)
+		}
+		if err := b.Quarantine("cannot decode"); err != nil {
+			t.Error(err)
+		}
+	})
+	if bells[0].Event().Cursor != garbage || bells[1].Event().Cursor != newer {
+		t.Fatalf("bells for %d and %d", bells[0].Event().Cursor, bells[1].Event().Cursor)
+	}
+	dead, err := admin.Stream(t.Context(), subject.Dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "three dead letters", func() bool {
+		info, err := dead.Info(t.Context())
+		return err == nil && info.State.Msgs == 3
+	})
+	msg, err := dead.GetMsg(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var advisory struct {
+		Sequence uint64 `json:"stream_seq"`
+		Reason   string `json:"reason"`
+	}
+	decode(t, msg.Data, &advisory)
+	if advisory.Sequence != broken || advisory.Reason == "" {
+		t.Fatalf("dead letter %+v, want one of cursor %d with a reason", advisory, broken)
+	}
+}
+
+// TestForeignSubjectRingsNobody: a consumer that somebody re-filtered must not start work.
+func TestForeignSubjectRingsNobody(t *testing.T) {
+	srv := bustest.New(t, intake, reader)
+	c := srv.Connect(t, "turns")
+	cons, err := srv.Admin().JetStream().Consumer(t.Context(), subject.Journal, "turns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := cons.CachedInfo().Config
+	cfg.FilterSubjects = []string{subject.OfKind("message.received"), subject.OfKind("control.requested")}
+	cfg.FilterSubject = ""
+	if _, err := srv.Admin().JetStream().UpdateConsumer(t.Context(), subject.Journal, cfg); err != nil {
+		t.Fatal(err)
+	}
+	j := srv.Connect(t, "intake").Journal()
+	s := id(t, "foreign")
+	first, err := j.Append(t.Context(), envelope.Event{Session: s, Body: control()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Append(t.Context(), envelope.Event{Session: s, Prev: first, Body: received("x")}); err != nil {
+		t.Fatal(err)
+	}
+	bells := collect(t, c, 1, func(b bus.Bell) { _ = b.Ack() })
+	if k := bells[0].Event().Kind(); k != "message.received" {
+		t.Fatalf("rang for %s", k)
+	}
+}
+
+// TestDoorbellsSurviveARestart: the server goes away with a bell in hand; the bell comes again.
+func TestDoorbellsSurviveARestart(t *testing.T) {
+	srv := bustest.New(t, intake, reader)
+	j := srv.Connect(t, "intake").Journal()
+	c := srv.Connect(t, "turns")
+	if _, err := j.AppendFact(t.Context(), envelope.Event{Session: id(t, "r"), Body: received("x")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	rings := make(chan bus.Bell, 10)
+	done := make(chan error, 1)
+	go func() { done <- c.Doorbells(ctx, reader, func(b bus.Bell) { rings <- b }) }()
+	<-rings
+	srv.Restart()
+	if _, err := j.AppendFact(ctx, envelope.Event{Session: id(t, "r2"), Body: received("y")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint64]bool{}
+	for len(seen) < 2 {
+		select {
+		case b := <-rings:
+			seen[b.Event().Cursor] = true
+			_ = b.Ack()
+		case <-ctx.Done():
+			t.Fatalf("only %v rang after the restart", seen)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
