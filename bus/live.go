@@ -51,10 +51,3 @@ func (c *Conn) subscribe(ctx context.Context, subjects []string, fn nats.MsgHand
 	context.AfterFunc(ctx, stop)
 	return nil
 }
-
-// flush returns once the server has seen all that was sent before.
-func (c *Conn) flush(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	return c.nc.FlushWithContext(ctx)
-}

@@ -191,11 +191,12 @@ func TestTimer(t *testing.T) {
 func TestRepublish(t *testing.T) {
 	follower := bus.Spec{Name: "cli", Follows: true}
 	s := bustest.New(t, worker, follower)
-	sub, err := s.Connect(t, "cli").NATS().SubscribeSync(subject.TailAll)
+	nc := s.Connect(t, "cli").NATS()
+	sub, err := nc.SubscribeSync(subject.TailAll)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Connect(t, "cli").NATS().Flush(); err != nil {
+	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Connect(t, "turns").JetStream().Publish(t.Context(), "ev.00.main.http.x.y.turn.started", nil); err != nil {
