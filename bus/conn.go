@@ -174,7 +174,7 @@ func reconnectDelay(attempts int) time.Duration {
 	if attempts < 8 {
 		d = min(d, firstReconnect<<max(attempts-1, 0))
 	}
-	return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64())) //nolint:gosec // jitter needs no secrecy
+	return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64()))
 }
 
 func (c *Conn) onDisconnect(_ *nats.Conn, err error) {

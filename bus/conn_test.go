@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+var quiet = slog.New(slog.DiscardHandler)
 
 func TestConnectRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

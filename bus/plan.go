@@ -97,7 +97,7 @@ func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64
 	}
 	info := have.CachedInfo()
 	if s.auto {
-		want.MaxBytes = keepSize(info.Config.MaxBytes, want.MaxBytes, int64(info.State.Bytes), free) //nolint:gosec // a disk is smaller
+		want.MaxBytes = keepSize(info.Config.MaxBytes, want.MaxBytes, int64(info.State.Bytes), free)
 	}
 	want.Metadata = info.Config.Metadata // the server writes versions there
 	if ch.Diff, err = differences(info.Config, want); err != nil {

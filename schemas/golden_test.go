@@ -112,6 +112,7 @@ func TestGoldenSamples(t *testing.T) {
 }
 
 func checkSample(t *testing.T, typ string) {
+	t.Helper()
 	data, err := os.ReadFile(sampleFile(typ))
 	if err != nil {
 		t.Fatal(err)

@@ -68,6 +68,11 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				l.a.settled(l.session, b.InProgress())
 			}
 		case <-overdue.C:
+			select {
+			case o := <-done: // it came back in the same instant
+				return l.conclude(ctx, step, o)
+			default:
+			}
 			// The effect has not come back from its own deadline: the claim is anybody's now.
 			l.a.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim)
 			return true

@@ -86,8 +86,8 @@ func (t *table) events(specs []bus.Spec) {
 		ev = strings.TrimSuffix(ev, ">") + k
 		t.add(func(s bus.Spec) bool {
 			return slices.ContainsFunc(s.Appends, func(a string) bool {
-				open, any := strings.CutSuffix(a, "*")
-				return a == k || any && strings.HasPrefix(k, open)
+				open, wild := strings.CutSuffix(a, "*")
+				return a == k || wild && strings.HasPrefix(k, open)
 			})
 		}, ev)
 		t.add(nobody, "tail"+strings.TrimPrefix(ev, "ev")) // only the server announces what it stored
@@ -102,8 +102,10 @@ func (t *table) jetstream() {
 		"$JS.API.ACCOUNT.PURGE.$G", "$JS.API.SERVER.REMOVE",
 		"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.EV.turns", "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.EV.turns")
 	for _, st := range streams {
-		for _, verb := range []string{"CREATE", "UPDATE", "DELETE", "PURGE", "SNAPSHOT", "RESTORE", "MSG.DELETE",
-			"LEADER.STEPDOWN", "PEER.REMOVE"} {
+		for _, verb := range []string{
+			"CREATE", "UPDATE", "DELETE", "PURGE", "SNAPSHOT", "RESTORE", "MSG.DELETE",
+			"LEADER.STEPDOWN", "PEER.REMOVE",
+		} {
 			t.add(nobody, "$JS.API.STREAM."+verb+"."+st)
 		}
 		api := "$JS.API.CONSUMER."

@@ -9,13 +9,19 @@ import (
 
 // representative has a service of each shape: a front door, two workers, an executor, a decider, a reader, a client.
 var representative = []bus.Spec{
-	{Name: "intake", Appends: []string{"message.received", "message.refused", "control.requested"},
-		Serves: []string{"submit", "stop"}, Follows: true},
-	{Name: "turns", Appends: []string{"turn.started", "turn.completed", "session.reset", "notice.posted.turns"},
+	{
+		Name: "intake", Appends: []string{"message.received", "message.refused", "control.requested"},
+		Serves: []string{"submit", "stop"}, Follows: true,
+	},
+	{
+		Name: "turns", Appends: []string{"turn.started", "turn.completed", "session.reset", "notice.posted.turns"},
 		Doorbells: []string{"message.received", "call.completed.*", "call.denied"},
-		Timers:    true, Snapshots: true, Live: true},
-	{Name: "outbox", Appends: []string{"delivery.started", "delivery.sent"},
-		Doorbells: []string{"turn.completed", "notice.posted.*"}, Timers: true, Snapshots: true},
+		Timers:    true, Snapshots: true, Live: true,
+	},
+	{
+		Name: "outbox", Appends: []string{"delivery.started", "delivery.sent"},
+		Doorbells: []string{"turn.completed", "notice.posted.*"}, Timers: true, Snapshots: true,
+	},
 	{Name: "tools", Appends: []string{"call.denied", "call.completed.builtin"}, Doorbells: []string{"turn.stepped"}},
 	{Name: "approvals", Appends: []string{"approval.decided"}, Timers: true, Serves: []string{"decide"}},
 	{Name: "conversations", Serves: []string{"list"}, Follows: true},

@@ -2,7 +2,6 @@ package bustest_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -14,7 +13,7 @@ import (
 // BenchmarkReady is from nothing to a server with its topology, synced writes, one connection: what a start costs before
 // the services run.
 func BenchmarkReady(b *testing.B) {
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	keys, err := natsembed.Keys(filepath.Join(b.TempDir(), "keys"), bus.Admin)
 	if err != nil {
 		b.Fatal(err)

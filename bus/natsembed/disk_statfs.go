@@ -14,5 +14,5 @@ func FreeSpace(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", dir, err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:gosec,unconvert // types differ between systems
+	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:unconvert // types differ between systems
 }

@@ -76,7 +76,7 @@ func loadKey(path, user string) (Key, error) {
 	if err := private(path, "0600"); err != nil {
 		return Key{}, err
 	}
-	seed, err := os.ReadFile(path) //nolint:gosec // the name was checked
+	seed, err := os.ReadFile(path)
 	if err != nil {
 		return Key{}, fmt.Errorf("%w: %w", ErrKeys, err)
 	}
@@ -112,7 +112,7 @@ func makeKey(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // the link stays
+	defer os.Remove(f.Name())
 	_, err = f.Write(append(seed, '\n'))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

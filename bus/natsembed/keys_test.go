@@ -40,7 +40,7 @@ func TestKeys(t *testing.T) {
 
 func TestKeysMadeAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -68,8 +68,8 @@ func TestKeysRefused(t *testing.T) {
 		spoil func(t *testing.T, dir, file string) error
 		want  string
 	}{
-		"wide directory": {func(_ *testing.T, dir, _ string) error { return os.Chmod(dir, 0o755) }, "chmod 0700"},   //nolint:gosec // the point
-		"wide file":      {func(_ *testing.T, _, file string) error { return os.Chmod(file, 0o640) }, "chmod 0600"}, //nolint:gosec // the point
+		"wide directory": {func(_ *testing.T, dir, _ string) error { return os.Chmod(dir, 0o755) }, "chmod 0700"},
+		"wide file":      {func(_ *testing.T, _, file string) error { return os.Chmod(file, 0o640) }, "chmod 0600"},
 		"garbage":        {func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte("SUAMGARBAGE"), 0o600) }, "does not hold"},
 		"no file": {func(_ *testing.T, _, file string) error {
 			return errors.Join(os.Remove(file), os.Symlink("/etc/hostname", file))

@@ -15,17 +15,24 @@ type serverLog struct {
 	fatal string // guarded by mu: why Start gave up
 }
 
-func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Debugf(format string, v ...any)  { l.log.Debug(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Tracef(string, ...any)           {}
+const serverLine = "nats server"
+
+func (l *serverLog) Noticef(format string, v ...any) {
+	l.log.Debug(serverLine, "line", fmt.Sprintf(format, v...))
+}
+
+func (l *serverLog) Debugf(format string, v ...any) {
+	l.log.Debug(serverLine, "line", fmt.Sprintf(format, v...))
+}
+func (l *serverLog) Tracef(string, ...any) {}
 
 func (l *serverLog) Warnf(format string, v ...any) {
-	l.log.Warn(fmt.Sprintf(format, v...))
+	l.log.Warn(serverLine, "line", fmt.Sprintf(format, v...))
 	l.alarm()
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
-	l.log.Error(fmt.Sprintf(format, v...))
+	l.log.Error(serverLine, "line", fmt.Sprintf(format, v...))
 	l.alarm()
 }
 

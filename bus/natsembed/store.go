@@ -41,7 +41,7 @@ func lockStore(dir string) (*flock.Flock, error) {
 
 // holder names the process that wrote its id into the lock file.
 func holder(path string) string {
-	b, err := os.ReadFile(path) //nolint:gosec // our own lock file
+	b, err := os.ReadFile(path)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || perr != nil {
 		return "another process"

@@ -71,11 +71,12 @@ func (s *Server) awaitRoom(ctx context.Context) bool {
 	told := false
 	for {
 		free, err := FreeSpace(s.opts.StoreDir)
-		if err != nil {
+		switch {
+		case err != nil:
 			s.log.Error("free space of the store", "error", err)
-		} else if free >= s.opts.MinFree {
+		case free >= s.opts.MinFree:
 			return true
-		} else if !told {
+		case !told:
 			told = true
 			s.log.Error("the disk is full: nothing is stored until it has room again; free some space",
 				"dir", s.opts.StoreDir, "free_bytes", free, "needed_bytes", s.opts.MinFree)

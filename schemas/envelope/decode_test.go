@@ -1,6 +1,7 @@
 package envelope_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -102,7 +103,7 @@ func TestDecodeKeepsTheUnknown(t *testing.T) {
 		switch {
 		case err != nil || !ok:
 			t.Errorf("%s: %+v, %v; want Unknown", name, e.Body, err)
-		case u.Err == nil || string(u.Data) != string(w.data) || u.EventType() != w.h.Get(envelope.HeaderType):
+		case u.Err == nil || !bytes.Equal(u.Data, w.data) || u.EventType() != w.h.Get(envelope.HeaderType):
 			t.Errorf("%s: Unknown lost something: %+v", name, u)
 		case e.ID != "e2" || e.Cursor != 9 || e.Prev != 7 || e.Session != "main.telegram.mybot.12345":
 			t.Errorf("%s: the chain is broken: %+v", name, e)

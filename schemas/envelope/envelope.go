@@ -99,28 +99,34 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 	if e.Prev, err = strconv.ParseUint(h.Get(HeaderPrev), 10, 64); err != nil || e.Prev >= cursor {
 		return Event{}, fmt.Errorf("%w: event %d has %s %q", ErrEnvelope, cursor, HeaderPrev, h.Get(HeaderPrev))
 	}
+	e.Time, e.Body = content(s, h, data, body)
+	return e, nil
+}
+
+// content is what a fold reads of an event: its time, and its body or Unknown.
+func content(s subject.Event, h Header, data []byte, body func(typ string, data []byte) (Body, error)) (time.Time, Body) {
 	typ := h.text(HeaderType)
-	if e.Time, err = time.Parse(time.RFC3339Nano, h.Get(HeaderTime)); err != nil {
-		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("%s: %w", HeaderTime, err)}
-		return e, nil
+	unknown := func(err error) Body { return Unknown{Type: typ, Data: data, Err: err} }
+	at, err := time.Parse(time.RFC3339Nano, h.Get(HeaderTime))
+	if err != nil {
+		return time.Time{}, unknown(fmt.Errorf("%s: %w", HeaderTime, err))
 	}
-	e.Time = e.Time.UTC()
+	at = at.UTC()
 	if !isKind(KindOf(typ), s) {
-		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("type %q on subject of %q", typ, s.Kind())}
-		return e, nil
+		return at, unknown(fmt.Errorf("type %q on subject of %q", typ, s.Kind()))
 	}
-	if e.Body, err = body(typ, data); err != nil {
-		e.Body = Unknown{Type: typ, Data: data, Err: err}
-		return e, nil
+	b, err := body(typ, data)
+	if err != nil {
+		return at, unknown(err)
 	}
 	suffix := ""
-	if sx, ok := e.Body.(Suffixed); ok {
+	if sx, ok := b.(Suffixed); ok {
 		suffix = sx.SubjectSuffix()
 	}
 	if suffix != s.Suffix { // an executor may write only what its subject permits
-		e.Body = Unknown{Type: typ, Data: data, Err: fmt.Errorf("body of %q on subject of %q", suffix, s.Suffix)}
+		return at, unknown(fmt.Errorf("body of %q on subject of %q", suffix, s.Suffix))
 	}
-	return e, nil
+	return at, b
 }
 
 // isKind is kind == s.Kind() without building it.

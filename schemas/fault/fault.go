@@ -44,8 +44,7 @@ func KindOf(err error) Kind {
 	if err == nil {
 		return ""
 	}
-	var f *Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Error](err); ok {
 		return f.Kind
 	}
 	return Internal

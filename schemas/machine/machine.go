@@ -27,6 +27,8 @@ type View struct {
 }
 
 // Step is what a session needs: Append, Perform, Held or Wait; nil when nothing is to be done until news comes.
+//
+//sumtype:decl
 type Step interface{ step() }
 
 // Append asks to append one event by compare-and-set, then to be asked again.

@@ -64,9 +64,13 @@ func (w *World) deliver(p *pending) {
 		to = append(to, open[(int(d)+1)%len(open)])
 	}
 	n := p.deliveries
+	rings := make([]func(bus.Bell), len(to))
+	for i, k := range to {
+		rings[i] = k.ring
+	}
 	w.mu.Unlock()
-	for _, k := range to {
-		k.ring(&bell{w: w, k: k, p: p, n: n})
+	for i, ring := range rings { // not under the lock: the actor settles bells in its own time
+		ring(&bell{w: w, k: to[i], p: p, n: n})
 	}
 }
 

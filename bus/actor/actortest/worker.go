@@ -20,8 +20,8 @@ type worker struct {
 	instance string
 	kill     context.CancelFunc
 	dead     atomic.Bool
-	cutUntil atomic.Int64 // unix nanoseconds: nobody gets an answer before
-	ring     func(bus.Bell)
+	cutUntil atomic.Int64   // unix nanoseconds: nobody gets an answer before
+	ring     func(bus.Bell) // guarded by w.mu
 	ids      atomic.Int64
 
 	mu     sync.Mutex

@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+)
+
+// Client is a connection of the command line.
+type Client struct {
+	Conn   *bus.Conn // as the user "cli"
+	Models string    // which model answers, as whoever calls it says; "" when that is not known
+	At     string    // "process 4711", "nats://…"; "" when everything runs in this process
+}
+
+// WithServices lets fn talk to a jetclaw: the one at remote.url, the running daemon of the home, or one in this process
+// that lives as long as fn and opens no port. It returns fn's error, or why there was no jetclaw to talk to. When fn has
+// succeeded, one in this process finishes what it has begun before it stops.
+func (e Env) WithServices(ctx context.Context, fn func(context.Context, Client) error) error {
+	return e.with(ctx, everything(), fn)
+}
+
+// WithJournal is WithServices for who only reads: in this process no service is started.
+func (e Env) WithJournal(ctx context.Context, fn func(context.Context, Client) error) error {
+	return e.with(ctx, Target{Server: true}, fn)
+}
+
+func (e Env) with(ctx context.Context, t Target, fn func(context.Context, Client) error) error {
+	if r := e.Config.Remote; r.URL != "" {
+		creds := r.Creds
+		if creds != "" {
+			creds = e.Home.Resolve(creds)
+		}
+		return e.visit(ctx, r.URL, creds, Client{At: r.URL}, fn)
+	}
+	if err := e.Home.Create(); err != nil {
+		return err
+	}
+	lock, at, err := e.lockOrFind(ctx)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		c := Client{At: fmt.Sprintf("process %d", at.PID), Models: at.Models}
+		return e.visit(ctx, at.URL, e.Home.Keys(), c, fn)
+	}
+	return errors.Join(e.inProcess(ctx, t, fn), lock.Release())
+}
+
+const (
+	startingTime = 30 * time.Second // for a daemon that is just starting
+	lookAgain    = 50 * time.Millisecond
+)
+
+// lockOrFind takes the home, or finds the daemon that has it. A daemon that is starting is waited for.
+func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	var noOne home.Endpoint
+	for until := time.Now().Add(startingTime); ; {
+		lock, err := e.acquire(false)
+		var held *home.HeldError
+		if !errors.As(err, &held) {
+			return lock, noOne, err
+		}
+		at, err := e.Home.Endpoint()
+		switch {
+		case err == nil:
+			return nil, at, nil
+		case !errors.Is(err, home.ErrNoEndpoint):
+			return nil, noOne, err
+		case held.Holder.PID != 0 && !held.Holder.Serves, time.Now().After(until):
+			return nil, noOne, held
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, noOne, context.Cause(ctx)
+		}
+	}
+}
+
+// visit connects to a jetclaw that runs elsewhere.
+func (e Env) visit(ctx context.Context, url, creds string, c Client, fn func(context.Context, Client) error) error {
+	g, err := e.elsewhere(ctx, url, creds, false)
+	if err != nil {
+		return err
+	}
+	if c.Conn, err = g.dial(ctx, cliUser); err != nil {
+		return err
+	}
+	err = fn(ctx, c)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	return errors.Join(err, c.Conn.Close(end))
+}
+
+// inProcess starts a target, without doors, and stops it after fn.
+func (e Env) inProcess(ctx context.Context, t Target, fn func(context.Context, Client) error) error {
+	p, err := e.newParts(ctx, t, false)
+	if err != nil {
+		return err
+	}
+	g, err := e.embedded(false)
+	if err != nil {
+		return err
+	}
+	g.add(p, t)
+	c := Client{}
+	if p.model != nil {
+		c.Models = p.choice.String()
+	}
+	guest := newWorker(cliUser, g.dial, func(conn *bus.Conn) (lifecycle.Service, error) {
+		c.Conn = conn
+		return &visitor{fn: func(ctx context.Context) error {
+			err := fn(ctx, c)
+			if err == nil {
+				g.server.quiet(ctx, e.Log)
+			}
+			return err
+		}}, nil
+	})
+	g.modules = append(g.modules, lifecycle.Module{Name: cliUser, Service: guest})
+	options := lifecycle.DefaultOptions()
+	options.Log = e.Log
+	err = lifecycle.Run(ctx, options, g.modules...)
+	var left *leave
+	switch {
+	case errors.As(err, &left):
+		return left.err
+	case err == nil: // asked to stop before fn began
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// visitor runs a function as a service: its end, with or without an error, stops the group.
+type visitor struct {
+	fn func(context.Context) error
+}
+
+// leave is the end of a visitor.
+type leave struct{ err error }
+
+func (l *leave) Error() string { return "the visitor has left" }
+
+// Run runs the function once.
+func (v *visitor) Run(ctx context.Context) error { return &leave{v.fn(ctx)} }
+
+// Ready returns at once.
+func (v *visitor) Ready(context.Context) error { return nil }

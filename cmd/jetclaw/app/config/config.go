@@ -1,0 +1,155 @@
+// Package config reads jetclaw.yaml.
+//
+// Everything has a default, so that a missing file is a complete configuration. What is in the file is read strictly: an
+// unknown key, a wrong type, a key given twice or a value out of range is a Problem with file, line and column, and all of
+// them are reported at once. What is allowed but has a consequence is a Warning that names it. Secrets stand in the file
+// as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them.
+package config
+
+import (
+	"time"
+)
+
+// Config is jetclaw.yaml. Sections that this build does not use yet are read and checked all the same.
+type Config struct {
+	Models   Models           `yaml:"models"`
+	Agents   map[string]Agent `yaml:"agents"`
+	Tools    map[string]Tool  `yaml:"tools"`
+	Channels Channels         `yaml:"channels"`
+	Owners   []string         `yaml:"owners"` // identities: local, "telegram:12345", "http:<token name>"
+	Bus      Bus              `yaml:"bus"`
+	Log      Log              `yaml:"log"`
+	Outbox   Outbox           `yaml:"outbox"`
+	Limits   Limits           `yaml:"limits"`
+	Remote   Remote           `yaml:"remote"`
+	MCP      any              `yaml:"mcp"` // kept as it is
+
+	at map[string]Position // where each path stands in the file
+}
+
+// Models says who answers. Without any, the environment and local servers are looked at.
+type Models struct {
+	Default   string              `yaml:"default"` // provider/model
+	Providers map[string]Provider `yaml:"providers"`
+}
+
+// Provider is one model API.
+type Provider struct {
+	API     string `yaml:"api"` // openai, anthropic
+	BaseURL string `yaml:"base_url"`
+	APIKey  Secret `yaml:"api_key"`
+}
+
+// Agent is one persona with its own sessions; its name is the first part of their ids.
+type Agent struct {
+	Model        string     `yaml:"model"`        // provider/model; default models.default
+	Instructions string     `yaml:"instructions"` // the system prompt
+	Workspace    string     `yaml:"workspace"`    // folder, relative to the home
+	Queue        string     `yaml:"queue"`        // what a message during a turn does: followup
+	Tools        AgentTools `yaml:"tools"`
+}
+
+// AgentTools chooses what a model is offered.
+type AgentTools struct {
+	Allow []string `yaml:"allow"`
+	Deny  []string `yaml:"deny"`
+}
+
+// Tool switches one built-in tool.
+type Tool struct {
+	Enabled bool `yaml:"enabled"`
+}
+
+// Channels are the ways in and out.
+type Channels struct {
+	HTTP     HTTP                `yaml:"http"`
+	Telegram map[string]Telegram `yaml:"telegram"`
+}
+
+// HTTP is the HTTP API.
+type HTTP struct {
+	Listen   string   `yaml:"listen"` // host:port; "off" for none
+	Callback Callback `yaml:"callback"`
+}
+
+// Callback is where replies are posted to as they come. Without a URL they wait to be asked for.
+type Callback struct {
+	URL   string `yaml:"url"`
+	Token Secret `yaml:"token"` // sent as a bearer token
+}
+
+// Telegram is one bot.
+type Telegram struct {
+	Token     Secret `yaml:"token"`
+	Access    string `yaml:"access"`
+	Streaming string `yaml:"streaming"`
+	APIRoot   string `yaml:"api_root"`
+}
+
+// Bus is the embedded NATS server.
+type Bus struct {
+	Sync     string `yaml:"sync"`      // always: an acknowledged event is on disk; interval: it will be soon
+	MaxBytes Bytes  `yaml:"max_bytes"` // of the journal; when it is full, new messages are refused; 0: a share of the disk
+	Listen   string `yaml:"listen"`    // host:port for the CLI and other processes; port 0: any free one
+}
+
+// Log is how the process logs.
+type Log struct {
+	Level  string `yaml:"level"`  // debug, info, warn, error
+	Format string `yaml:"format"` // auto, text, json
+}
+
+// Outbox is what delivers.
+type Outbox struct {
+	OnUnknown string `yaml:"on_unknown"` // resend, hold: a reply that may have arrived already
+}
+
+// Limits bound what one message may cost.
+type Limits struct {
+	MessageBytes Bytes    `yaml:"message_bytes"` // a longer one is refused
+	Call         Duration `yaml:"call"`          // one model call
+	Turn         Duration `yaml:"turn"`          // all calls of a turn
+	Rounds       int      `yaml:"rounds"`        // model calls of a turn
+}
+
+// Remote is a bus elsewhere that chat and events talk to instead of the home's own.
+type Remote struct {
+	URL   string `yaml:"url"`
+	Creds string `yaml:"creds"` // file or folder with the keys
+}
+
+// MainAgent is the agent that exists without being configured.
+const MainAgent = "main"
+
+// Default is the configuration of an empty file.
+func Default() *Config {
+	return &Config{
+		Channels: Channels{HTTP: HTTP{Listen: "127.0.0.1:7450"}},
+		Owners:   []string{"local"},
+		Agents:   map[string]Agent{MainAgent: DefaultAgent()},
+		Bus:      Bus{Sync: "always", Listen: "127.0.0.1:0"},
+		Log:      Log{Level: "info", Format: "auto"},
+		Outbox:   Outbox{OnUnknown: "resend"},
+		Limits: Limits{
+			MessageBytes: 256 << 10, Call: Duration(2 * time.Minute), Turn: Duration(10 * time.Minute), Rounds: 25,
+		},
+	}
+}
+
+// DefaultAgent is what an agent is where its section says nothing.
+func DefaultAgent() Agent {
+	return Agent{Workspace: "workspace", Queue: "followup", Tools: AgentTools{Allow: []string{"*"}}}
+}
+
+// defaultOf is what an entry of a map starts from.
+func defaultOf(path string) any {
+	switch path {
+	case "agents":
+		return DefaultAgent()
+	case "channels.telegram":
+		return Telegram{Access: "pairing", Streaming: "edit", APIRoot: "https://api.telegram.org"}
+	case "models.providers":
+		return Provider{API: "openai"}
+	}
+	return nil
+}

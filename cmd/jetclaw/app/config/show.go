@@ -1,0 +1,17 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+)
+
+// YAML writes the configuration in force, defaults included, in the form that Load reads. Secrets stay references.
+func (c *Config) YAML() ([]byte, error) {
+	out, err := yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true), yaml.OmitZero(),
+		yaml.UseLiteralStyleIfMultiline(true))
+	if err != nil {
+		return nil, fmt.Errorf("write the configuration: %w", err)
+	}
+	return out, nil
+}

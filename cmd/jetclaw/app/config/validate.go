@@ -1,0 +1,241 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
+)
+
+// checker collects what Validate finds.
+type checker struct {
+	c        *Config
+	file     string
+	problems []Problem
+	warnings []Warning
+}
+
+func (k *checker) fail(path, text, hint string) {
+	k.problems = append(k.problems, Problem{File: k.file, Position: k.c.at[path], Path: path, Text: text, Hint: hint})
+}
+
+func (k *checker) warn(path, text string) {
+	k.warnings = append(k.warnings, Warning{File: k.file, Position: k.c.at[path], Path: path, Text: text})
+}
+
+// Validate checks values against each other and their ranges. file is for the messages.
+func (c *Config) Validate(file string) ([]Problem, []Warning) {
+	k := &checker{c: c, file: file}
+	k.models()
+	k.agents()
+	k.channels()
+	k.bus()
+	k.rest()
+	k.notYet()
+	return k.problems, k.warnings
+}
+
+func (k *checker) oneOf(path, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		hint := ""
+		if n := suggest.Nearest(value, allowed); n != "" {
+			hint = `did you mean "` + n + `"?`
+		}
+		k.fail(path, "must be one of "+strings.Join(allowed, ", "), hint)
+	}
+}
+
+// Offline is the name of the built-in provider, and of its model.
+const Offline = "offline"
+
+func (k *checker) models() {
+	for _, name := range slices.Sorted(maps.Keys(k.c.Models.Providers)) {
+		p, path := k.c.Models.Providers[name], "models.providers."+name
+		if name == "" || strings.Contains(name, "/") {
+			k.fail(path, "the name of a provider is not empty and has no slash", "")
+		}
+		if name == Offline {
+			k.fail(path, "this name belongs to the built-in offline model", "choose another")
+		}
+		k.oneOf(path+".api", p.API, "openai", "anthropic")
+		if p.BaseURL == "" {
+			continue
+		}
+		if u := k.httpURL(path+".base_url", p.BaseURL); u != nil && u.Scheme == "http" && p.APIKey.Set() && !loopback(u.Hostname()) {
+			k.warn(path+".base_url", "the key and every conversation cross the network unencrypted; use https")
+		}
+	}
+	if k.c.Models.Default != "" {
+		k.model("models.default", k.c.Models.Default)
+	}
+}
+
+func (k *checker) model(path, ref string) {
+	if ref == Offline {
+		return
+	}
+	provider, model, ok := strings.Cut(ref, "/")
+	if !ok || provider == "" || model == "" {
+		k.fail(path, "a model is written as provider/model", "")
+		return
+	}
+	if _, ok := k.c.Models.Providers[provider]; !ok && provider != Offline {
+		known := append(slices.Sorted(maps.Keys(k.c.Models.Providers)), Offline)
+		k.fail(path, `no provider "`+provider+`" under models.providers`, suggest.Hint(provider, known))
+	}
+}
+
+func (k *checker) agents() {
+	for _, name := range slices.Sorted(maps.Keys(k.c.Agents)) {
+		a, path := k.c.Agents[name], "agents."+name
+		if name == "" {
+			k.fail(path, "an agent needs a name", "")
+		}
+		if a.Model != "" {
+			k.model(path+".model", a.Model)
+		}
+		if k.oneOf(path+".queue", a.Queue, "followup", "collect", "steer", "interrupt"); a.Queue != "followup" {
+			k.warn(path+".queue", "not in this build yet: a message during a turn waits for its end (followup)")
+		}
+	}
+}
+
+func (k *checker) channels() {
+	h := k.c.Channels.HTTP
+	if host := k.listen("channels.http.listen", h.Listen, 1); host != "" && !loopback(host) {
+		k.fail("channels.http.listen", "not a loopback address: the token and all messages would cross the network unencrypted",
+			"listen on 127.0.0.1 and put a proxy with TLS before it")
+	}
+	if h.Callback.URL != "" {
+		if u := k.httpURL("channels.http.callback.url", h.Callback.URL); u != nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+			k.warn("channels.http.callback.url", "replies (and the token) cross the network unencrypted; use https")
+		}
+	} else if h.Callback.Token.Set() {
+		k.fail("channels.http.callback.token", "a token without a url", "set channels.http.callback.url")
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.c.Channels.Telegram)) {
+		t, path := k.c.Channels.Telegram[name], "channels.telegram."+name
+		if !t.Token.Set() {
+			k.fail(path, "token is missing", `token: "env:TELEGRAM_BOT_TOKEN"`)
+		}
+		k.httpURL(path+".api_root", t.APIRoot)
+	}
+}
+
+func (k *checker) bus() {
+	b := k.c.Bus
+	k.oneOf("bus.sync", b.Sync, "always", "interval")
+	if b.Sync == "interval" {
+		k.warn("bus.sync", "a power failure can lose what was acknowledged in the last two minutes (a killed process loses "+
+			"nothing); always keeps it")
+	}
+	if b.MaxBytes != 0 && b.MaxBytes < 16<<20 {
+		k.fail("bus.max_bytes", "must be at least 16MiB, or 0 for a share of the disk", "")
+	}
+	if host := k.listen("bus.listen", b.Listen, 0); host != "" && !loopback(host) {
+		k.warn("bus.listen", "other machines can reach the bus and try keys, over an unencrypted connection: the whole journal "+
+			"depends on them; for several machines use a NATS cluster with TLS and --nats")
+	}
+}
+
+func (k *checker) rest() {
+	for i, o := range k.c.Owners {
+		if channel, id, ok := strings.Cut(o, ":"); o != "local" && (!ok || channel == "" || id == "") {
+			k.fail("owners["+strconv.Itoa(i)+"]", "an owner is local or channel:id", `as in "telegram:12345"`)
+		}
+	}
+	if len(k.c.Owners) == 0 {
+		k.warn("owners", "nobody is an owner, so nobody can approve anything")
+	}
+	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
+	k.oneOf("log.format", k.c.Log.Format, "auto", "text", "json")
+	k.oneOf("outbox.on_unknown", k.c.Outbox.OnUnknown, "resend", "hold")
+	if k.c.Outbox.OnUnknown == "hold" {
+		k.warn("outbox.on_unknown", "a reply that may or may not have arrived is not sent again: after a crash somebody has to "+
+			"look, and what follows in that session waits")
+	}
+	l := k.c.Limits
+	if l.MessageBytes < 1 || l.MessageBytes > 512<<10 {
+		k.fail("limits.message_bytes", "must be between 1 and 512KiB", "")
+	}
+	if l.Call < Duration(time.Second) {
+		k.fail("limits.call", "must be at least 1s", "")
+	}
+	if l.Turn < l.Call {
+		k.fail("limits.turn", "must not be shorter than limits.call ("+l.Call.String()+")", "")
+	}
+	if l.Rounds < 1 {
+		k.fail("limits.rounds", "must be at least 1", "")
+	}
+	if r := k.c.Remote; r.URL != "" {
+		if u, err := url.Parse(r.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+			k.fail("remote.url", "must be a URL as nats://host:4222 or tls://host:4222", "")
+		} else if u.User != nil {
+			k.fail("remote.url", "holds credentials", "put them into a file and name it in remote.creds")
+		}
+	}
+}
+
+func (k *checker) notYet() {
+	for _, name := range slices.Sorted(maps.Keys(k.c.Agents)) {
+		if a := k.c.Agents[name]; name != MainAgent && (a.Model != "" || a.Instructions != "") {
+			k.warn("agents."+name, "agents of their own are not in this build yet: it answers as "+MainAgent+" does")
+		}
+	}
+	if len(k.c.Channels.Telegram) > 0 {
+		k.warn("channels.telegram", "Telegram is not in this build yet: no bot is started")
+	}
+	if k.c.MCP != nil {
+		k.warn("mcp", "MCP is not in this build yet: no server is started")
+	}
+	if len(k.c.Tools) > 0 {
+		k.warn("tools", "tools are not in this build yet: the models are offered none")
+	}
+}
+
+func (k *checker) httpURL(path, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		k.fail(path, "must be a URL as https://host/path", "")
+		return nil
+	}
+	if u.User != nil {
+		k.fail(path, "holds a password", "a secret is written as env:NAME or file:PATH in its own setting")
+		return nil
+	}
+	return u
+}
+
+// listen checks a host:port and returns its host; "" where nothing listens.
+func (k *checker) listen(path, text string, minPort int) string {
+	if text == "off" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		k.fail(path, `must be host:port, or "off"`, `as in "127.0.0.1:7450"`)
+		return ""
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < minPort || n > 65535 {
+		k.fail(path, "the port must be a number from "+strconv.Itoa(minPort)+" to 65535", "")
+		return ""
+	}
+	if host == "" {
+		return "0.0.0.0"
+	}
+	return host
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}

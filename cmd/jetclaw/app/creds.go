@@ -1,0 +1,84 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/jetclaw/jetclaw/bus/natsembed"
+)
+
+// CredsError says that the key of a bus user cannot be had.
+type CredsError struct{ Err error }
+
+func (e *CredsError) Error() string { return e.Err.Error() }
+func (e *CredsError) Unwrap() error { return e.Err }
+
+// identity is how a user proves itself on the bus; empty for a server that asks nobody.
+type identity struct {
+	seed []byte
+	jwt  string
+}
+
+// credsOf reads the identity of a user from a file, or from "<user>.nk" or "<user>.creds" in a folder. "" is none.
+func credsOf(path, user string) (identity, error) {
+	if path == "" {
+		return identity{}, nil
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %w", user, err)}
+	}
+	if !st.IsDir() {
+		return readCreds(path, user)
+	}
+	for _, ext := range []string{".nk", ".creds"} {
+		id, err := readCreds(filepath.Join(path, user+ext), user)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return id, err
+		}
+	}
+	return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds neither %s.nk nor %s.creds: %w",
+		user, path, user, user, fs.ErrNotExist)}
+}
+
+// readCreds takes an nkey seed, or a creds file of an operator-mode account. Errors never quote the content.
+func readCreds(path, user string) (identity, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %w", user, err)}
+	}
+	kp, err := nkeys.ParseDecoratedUserNKey(data)
+	if err != nil {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no seed of a NATS user", user, path)}
+	}
+	defer kp.Wipe()
+	seed, err := kp.Seed()
+	if err != nil {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no seed of a NATS user", user, path)}
+	}
+	id := identity{seed: append([]byte(nil), seed...)}
+	if bytes.Contains(data, []byte("BEGIN NATS USER JWT")) { // else the whole file would be taken for one
+		if id.jwt, err = nkeys.ParseDecoratedJWT(data); err != nil {
+			return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no JWT that can be read", user, path)}
+		}
+	}
+	return id, nil
+}
+
+// keysOf reads the keys of the home for all users, and makes those that are missing.
+func (e Env) keysOf(users []string) (map[string]natsembed.Key, error) {
+	keys, err := natsembed.Keys(e.Home.Keys(), users...)
+	if err != nil {
+		return nil, &CredsError{err}
+	}
+	for _, k := range keys {
+		e.Secrets.Add(string(k.Seed()))
+	}
+	return keys, nil
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+)
+
+// Daemon says what to run.
+type Daemon struct {
+	Target Target
+	NATS   string          // bus elsewhere; "": the embedded server, or the one that the home's daemon runs
+	Creds  string          // file or folder with the keys for NATS
+	Ready  func(Report)    // called once everything runs
+	Hurry  context.Context // its end cuts the drain short
+}
+
+// Report tells the person what runs.
+type Report struct {
+	Home   string
+	Models string // "" when no model is called here
+	HTTP   string // address of the API; "" for none
+	Token  string // path of the API's token
+	Bus    string // URL of the bus; "" when nobody else can reach it
+	Sync   string // promise of the embedded server; "" for a bus elsewhere
+}
+
+// ErrNoServer says that a service has no bus to run on.
+var ErrNoServer = errors.New("no NATS server: start `jetclaw run --target nats` on this home, or name one with --nats URL")
+
+// Run runs the target until ctx ends and everything has drained. The errors that a person has to act on are
+// *home.HeldError, *config.SecretError, *CredsError, natsembed.ErrStore and ErrPort.
+func (e Env) Run(ctx context.Context, d Daemon) error {
+	if err := e.Home.Create(); err != nil {
+		return err
+	}
+	if d.NATS != "" {
+		d.Target.Server = false
+	}
+	var lock *home.Lock
+	if d.Target.Server {
+		var err error
+		if lock, err = e.acquire(true); err != nil {
+			return err
+		}
+	}
+	err := e.runLocked(ctx, d, lock)
+	if lock != nil {
+		err = errors.Join(err, lock.Release())
+	}
+	return err
+}
+
+func (e Env) acquire(serves bool) (*home.Lock, error) {
+	return e.Home.Acquire(home.Holder{PID: os.Getpid(), Command: e.Command, Since: time.Now(), Serves: serves})
+}
+
+func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
+	p, err := e.newParts(ctx, d.Target, true)
+	if err != nil {
+		return err
+	}
+	g, err := e.assemble(ctx, d, p)
+	if err != nil {
+		return err
+	}
+	options := lifecycle.DefaultOptions()
+	options.Log, options.Hurry = e.Log, d.Hurry
+	var wrote error
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	options.Ready = func() {
+		r := g.report(e, p)
+		if lock != nil && r.Bus != "" {
+			wrote = lock.WriteEndpoint(home.Endpoint{
+				PID: os.Getpid(), URL: r.Bus, HTTP: r.HTTP, Models: r.Models, Version: e.Version,
+			})
+			if wrote != nil {
+				stop()
+				return
+			}
+		}
+		if d.Ready != nil {
+			d.Ready(r)
+		}
+	}
+	return errors.Join(lifecycle.Run(ctx, options, g.modules...), wrote)
+}
+
+// group is what runs in this process, in its order.
+type group struct {
+	modules []lifecycle.Module
+	server  *server // nil for a bus elsewhere
+	url     string  // of a bus elsewhere
+	dial    dialer
+}
+
+// assemble makes the modules of a daemon; nothing is started yet.
+func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
+	var g *group
+	var err error
+	switch {
+	case d.NATS != "":
+		g, err = e.elsewhere(ctx, d.NATS, d.Creds, true)
+	case d.Target.Server:
+		g, err = e.embedded(true)
+	default:
+		var at home.Endpoint
+		if at, err = e.Home.Endpoint(); err != nil {
+			return nil, errors.Join(ErrNoServer, err)
+		}
+		g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.add(p, d.Target)
+	return g, nil
+}
+
+// add appends the services of a target.
+func (g *group) add(p *parts, t Target) {
+	for _, m := range modules() {
+		if t.has(m.spec.Name) {
+			w := newWorker(m.spec.Name, g.dial, func(c *bus.Conn) (lifecycle.Service, error) { return m.make(p, c) })
+			g.modules = append(g.modules, lifecycle.Module{Name: m.spec.Name, Service: w})
+		}
+	}
+}
+
+// embedded is a group that begins with the server on the home's data.
+func (e Env) embedded(listen bool) (*group, error) {
+	keys, err := e.keysOf(userNames())
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newServer(keys, listen)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{server: s, modules: []lifecycle.Module{{Name: "nats", Service: s}}}
+	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
+		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log})
+	}
+	return g, nil
+}
+
+// elsewhere is a group on a bus that somebody else runs. With owner, and where the credentials hold the key of the
+// topology's owner, the topology is brought about first.
+func (e Env) elsewhere(ctx context.Context, url, creds string, owner bool) (*group, error) {
+	g := &group{url: url}
+	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
+		id, err := credsOf(creds, user)
+		if err != nil {
+			return nil, err
+		}
+		e.Secrets.Add(string(id.seed), id.jwt)
+		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log})
+	}
+	if owner {
+		return g, e.ownTopology(ctx, g.dial)
+	}
+	return g, nil
+}
+
+func (e Env) ownTopology(ctx context.Context, dial dialer) error {
+	admin, err := dial(ctx, bus.Admin)
+	if errors.Is(err, os.ErrNotExist) {
+		e.Log.Debug("no key of the topology's owner: the topology is taken as it is")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	limits := bus.DefaultLimits()
+	limits.JournalBytes = int64(e.Config.Bus.MaxBytes)
+	err = applyTopology(ctx, admin, limits, e.Log)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	return errors.Join(err, admin.Close(end))
+}
+
+func (g *group) report(e Env, p *parts) Report {
+	r := Report{Home: e.Home.Dir(), Bus: g.url}
+	if g.server != nil {
+		r.Bus, r.Sync = g.server.URL(), e.Config.Bus.Sync
+	}
+	if p.model != nil {
+		r.Models = p.choice.String()
+	}
+	if p.http != nil {
+		r.HTTP, r.Token = p.http.Listen, e.Home.HTTPToken()
+	}
+	return r
+}

@@ -1,0 +1,93 @@
+// Package home is the folder in which a jetclaw lives.
+//
+//	jetclaw.yaml        the configuration; may be missing
+//	data/               the JetStream store
+//	keys/               one key a bus user, the HTTP token (0600)
+//	run/lock            held by the one process that owns data/; says which one that is
+//	run/endpoint.json   how the CLI reaches the daemon (0600); valid while the lock is held
+//	workspace/          what agents work on
+//
+// All folders are the owner's alone (0700). The lock is the kernel's (flock): it ends with the process, however that
+// ends, so there is nothing stale to clean up. What run/ says besides is believed only while the lock is held.
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Home is the folder. Make one with Open, or with At when nothing is to be created.
+type Home struct{ dir string }
+
+// EnvVar names the folder, where it is not ~/.jetclaw.
+const EnvVar = "JETCLAW_HOME"
+
+// Find says where the home is, by the environment.
+func Find(lookup func(string) (string, bool)) (Home, error) {
+	dir, _ := lookup(EnvVar)
+	if dir == "" {
+		user, _ := lookup("HOME")
+		if user == "" {
+			return Home{}, fmt.Errorf("neither %s nor HOME is set: say where jetclaw may keep its data, as in %s=/srv/jetclaw",
+				EnvVar, EnvVar)
+		}
+		dir = filepath.Join(user, ".jetclaw")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Home{}, fmt.Errorf("find the home: %w", err)
+	}
+	return Home{dir: abs}, nil
+}
+
+// Dir is the folder itself.
+func (h Home) Dir() string { return h.dir }
+
+// Config is the path of the configuration file.
+func (h Home) Config() string { return filepath.Join(h.dir, "jetclaw.yaml") }
+
+// Data is the folder of the JetStream store.
+func (h Home) Data() string { return filepath.Join(h.dir, "data") }
+
+// Keys is the folder of keys and tokens.
+func (h Home) Keys() string { return filepath.Join(h.dir, "keys") }
+
+// HTTPToken is the file with the bearer token of the HTTP API.
+func (h Home) HTTPToken() string { return filepath.Join(h.Keys(), "http.token") }
+
+// Resolve makes a path of the configuration absolute.
+func (h Home) Resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(h.dir, path)
+}
+
+func (h Home) run() string      { return filepath.Join(h.dir, "run") }
+func (h Home) lock() string     { return filepath.Join(h.run(), "lock") }
+func (h Home) endpoint() string { return filepath.Join(h.run(), "endpoint.json") }
+
+// Create makes the folders that are missing. It does not touch the modes of those that exist.
+func (h Home) Create() error {
+	for _, dir := range []string{h.dir, h.Data(), h.Keys(), h.run(), filepath.Join(h.dir, "workspace")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("create the home: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file at once: a reader sees the old content or the new, and a crash leaves one of them.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}

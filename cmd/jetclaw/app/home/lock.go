@@ -1,0 +1,79 @@
+package home
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Holder says which process has the home.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Command string    `json:"command"` // "jetclaw run"
+	Since   time.Time `json:"since"`
+	// Serves is set by a daemon: it will write an endpoint when it is ready.
+	Serves bool `json:"serves,omitempty"`
+}
+
+// HeldError says that another process has the home.
+type HeldError struct {
+	Dir    string
+	Holder Holder // zero when the other one has not said yet who it is
+}
+
+func (e *HeldError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("another process is using %s", e.Dir)
+	}
+	return fmt.Sprintf("process %d (%s) is using %s since %s", e.Holder.PID, e.Holder.Command, e.Dir,
+		e.Holder.Since.Local().Format(time.DateTime))
+}
+
+// Lock is the home held by this process.
+type Lock struct {
+	home Home
+	lock *flock.Flock
+}
+
+// Acquire takes the home for this process, or returns a *HeldError.
+func (h Home) Acquire(who Holder) (*Lock, error) {
+	lock := flock.New(h.lock(), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", h.lock(), err)
+	}
+	if !ok {
+		return nil, &HeldError{Dir: h.dir, Holder: h.holder()}
+	}
+	l := &Lock{home: h, lock: lock}
+	data, err := json.Marshal(who)
+	if err == nil {
+		// In place, not by rename: the lock is on this very file.
+		err = os.WriteFile(h.lock(), append(data, '\n'), 0o600)
+	}
+	if err == nil {
+		err = h.removeEndpoint() // of one that was killed
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", h.lock(), err), lock.Close())
+	}
+	return l, nil
+}
+
+// holder reads who says that it has the lock; zero when that cannot be read.
+func (h Home) holder() (who Holder) {
+	data, err := os.ReadFile(h.lock())
+	if err != nil || json.Unmarshal(data, &who) != nil {
+		return Holder{}
+	}
+	return who
+}
+
+// Release gives the home free.
+func (l *Lock) Release() error {
+	return errors.Join(l.home.removeEndpoint(), os.Truncate(l.home.lock(), 0), l.lock.Close())
+}

@@ -1,0 +1,164 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serves is a model server that lists models and must not be asked anything else.
+func serves(t *testing.T, body string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/v1/models" {
+			t.Errorf("asked for %s %s", r.Method, r.URL.Path)
+		}
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+// nobody is an address where nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/v1"
+}
+
+func choose(t *testing.T, yaml string, env map[string]string, local ...Local) (Choice, []string, []string, error) {
+	t.Helper()
+	c, _, err := config.Parse("c.yaml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	got, notes, err := Choose(t.Context(), Source{
+		Config: c, ConfigFile: "c.yaml", Local: local,
+		Resolver: config.Resolver{
+			Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok },
+			Known:  func(v ...string) { known = append(known, v...) },
+		},
+	})
+	return got, notes, known, err
+}
+
+func TestOrder(t *testing.T) {
+	list := `{"object":"list","data":[{"id":"nomic-embed-text"},{"id":"qwen3:8b"},{"id":"other"}]}`
+	here, none := serves(t, list), nobody(t)
+	conf := "models: {default: p/m, providers: {p: {base_url: \"https://x.example/v1\", api_key: \"env:PKEY\"}}}"
+	for name, c := range map[string]struct {
+		yaml  string
+		env   map[string]string
+		local []Local
+		want  string // name at base
+		notes string
+	}{
+		"configured": {
+			yaml: conf, env: map[string]string{"PKEY": "secret-p", "OPENAI_API_KEY": "secret-o"},
+			want: "p/m at https://x.example/v1 (models.default)",
+		},
+		"of the agent": {
+			yaml: "agents: {main: {model: q/a/b}}\nmodels: {default: offline, providers: {q: {}}}",
+			want: "q/a/b at https://api.openai.com/v1 (agents.main.model)",
+		},
+		"offline by wish": {yaml: "models: {default: offline}", env: map[string]string{"OPENAI_API_KEY": "x"}, want: "offline/echo (built in"},
+		"openai": {
+			env:  map[string]string{"OPENAI_API_KEY": "secret-o", "OPENAI_MODEL": "gpt-x", "ANTHROPIC_API_KEY": "secret-a"},
+			want: "openai/gpt-x at https://api.openai.com/v1 (OPENAI_API_KEY)",
+		},
+		"openai without a model": {
+			env: map[string]string{"OPENAI_API_KEY": "secret-o"}, want: "openai/" + openAIModel, notes: "OPENAI_MODEL is not set",
+		},
+		"base without a model": {
+			env: map[string]string{"OPENAI_BASE_URL": here}, want: "openai/qwen3:8b at " + here + " (OPENAI_BASE_URL)",
+		},
+		"base that lists none": {
+			env: map[string]string{"OPENAI_BASE_URL": none}, want: "openai/default", notes: "does not list its models",
+		},
+		"base that is no url": {
+			env: map[string]string{"OPENAI_BASE_URL": "u:secret-x@nowhere"}, want: "offline/echo", notes: "OPENAI_BASE_URL is not a URL",
+		},
+		"anthropic only": {
+			env: map[string]string{"ANTHROPIC_API_KEY": "secret-a"}, local: []Local{{"ollama", here}},
+			want: "ollama/qwen3:8b at " + here, notes: "not in this build yet",
+		},
+		"anthropic configured": {
+			yaml: "models: {default: c/x, providers: {c: {api: anthropic, api_key: \"env:ANTHROPIC_API_KEY\"}}}",
+			env:  map[string]string{"OPENAI_API_KEY": "secret-o", "OPENAI_MODEL": "m"},
+			want: "openai/m at", notes: "models.default is c/x: the Anthropic API is not in this build yet",
+		},
+		"the first local one that is there": {
+			local: []Local{{"ollama", none}, {"llamacpp", here}, {"lmstudio", here}}, want: "llamacpp/qwen3:8b at " + here,
+		},
+		"a local server of another kind": {
+			local: []Local{{"llamacpp", serves(t, "<html>hello")}, {"lmstudio", serves(t, `{"data":[]}`)}},
+			want:  "offline/echo", notes: "no model is configured",
+		},
+		"nothing": {local: []Local{{"ollama", none}}, want: "offline/echo", notes: "set OPENAI_API_KEY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			choice, notes, known, err := choose(t, c.yaml, c.env, c.local...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := choice.String(); !strings.HasPrefix(got, c.want) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if got := strings.Join(notes, "\n"); !strings.Contains(got, c.notes) || c.notes == "" && got != "" {
+				t.Errorf("notes %q, want %q", got, c.notes)
+			}
+			if out := fmt.Sprintf("%v %+v %#v %s", choice, choice, choice, notes); strings.Contains(out, "secret-") {
+				t.Errorf("a key is shown: %s", out)
+			}
+			if key := choice.Key; key != "" && !slices.Contains(known, key) {
+				t.Error("the redactor does not know the key")
+			}
+		})
+	}
+}
+
+func TestMissingKey(t *testing.T) {
+	_, _, _, err := choose(t, "models: {default: p/m, providers: {p: {api_key: \"env:NOPE\"}}}", nil)
+	var se *config.SecretError
+	if !errors.As(err, &se) || !strings.Contains(err.Error(), "export NOPE=") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, _, err := choose(t, "models: {default: offline, providers: {p: {api_key: \"env:NOPE\"}}}", nil); err != nil {
+		t.Errorf("a key that nobody uses is missed: %v", err)
+	}
+}
+
+// TestProbeIsQuick has local servers that accept and never answer.
+func TestProbeIsQuick(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	mute := "http://" + l.Addr().String() + "/v1"
+	began := time.Now()
+	if c, ok := probe(context.Background(), []Local{{"a", mute}, {"b", mute}, {"c", mute}}); ok {
+		t.Errorf("found %s", c)
+	}
+	if d := time.Since(began); d > 10*probeTime {
+		t.Errorf("took %s", d)
+	}
+}

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/services/intake"
+	"github.com/jetclaw/jetclaw/services/outbox"
+	"github.com/jetclaw/jetclaw/services/turns"
+)
+
+// module is one service: what it does on the bus, and how it is made on a connection of its own.
+type module struct {
+	spec bus.Spec
+	make func(*parts, *bus.Conn) (lifecycle.Service, error)
+}
+
+// modules is the one list of the services that exist, in the order in which they start: who is rung before who rings.
+func modules() []module {
+	return []module{
+		{outbox.Spec(), (*parts).outbox},
+		{turns.Spec(), (*parts).turns},
+		{intake.Spec(), (*parts).intake},
+	}
+}
+
+func specs() []bus.Spec {
+	list := modules()
+	all := make([]bus.Spec, len(list))
+	for i, m := range list {
+		all[i] = m.spec
+	}
+	return all
+}
+
+// user is one user of the bus and what it may do there.
+type user struct {
+	name        string
+	permissions bus.Permissions
+}
+
+// cliUser is the command line at a running daemon.
+const cliUser = "cli"
+
+// users are all who may connect: the owner of the topology, the command line, and one a service.
+func users() []user {
+	cli := bus.Spec{Name: cliUser, Asks: []string{"intake.submit", "intake.control", "intake.reply"}, Follows: true}
+	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
+	for _, s := range specs() {
+		list = append(list, user{s.Name, bus.PermissionsOf(s)})
+	}
+	return list
+}
+
+func userNames() []string {
+	list := users()
+	names := make([]string, len(list))
+	for i, u := range list {
+		names[i] = u.name
+	}
+	return names
+}
+
+func (p *parts) outbox(c *bus.Conn) (lifecycle.Service, error) {
+	o := outbox.Config{Conn: c, Limits: p.outboxLimits, Log: c.Log()}
+	if p.callback != nil {
+		sender, err := outbox.Callback(*p.callback)
+		if err != nil {
+			return nil, fmt.Errorf("channels.http.callback: %w", err)
+		}
+		o.Senders = map[string]outbox.Sender{"http": sender}
+	}
+	return outbox.New(o)
+}
+
+func (p *parts) turns(c *bus.Conn) (lifecycle.Service, error) {
+	return turns.New(turns.Config{Conn: c, Model: p.model, Limits: p.turnLimits, System: p.system, Log: c.Log()})
+}
+
+func (p *parts) intake(c *bus.Conn) (lifecycle.Service, error) {
+	return intake.New(intake.Config{Conn: c, HTTP: p.http, Limits: p.intakeLimits, Log: c.Log()})
+}

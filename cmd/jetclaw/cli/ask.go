@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/intake"
+)
+
+const (
+	askAgain = 250 * time.Millisecond
+	askWait  = 30 * time.Second // of one question for a reply
+	away     = 60 * time.Second // how long a jetclaw that has gone is waited for
+)
+
+// me is who talks in a terminal.
+var me = messagev1.Sender{ID: "local"} //nolint:gochecknoglobals // a constant
+
+// submission is intake.Request as this side writes it: its text is sent byte by byte, so that what is not UTF-8 is
+// refused by the gate, on record, and not mended on the way.
+type submission struct {
+	Session session.ID       `json:"session"`
+	From    messagev1.Sender `json:"from"`
+	Text    rawText          `json:"text,omitempty"`
+	Key     string           `json:"key"`
+	Verb    messagev1.Verb   `json:"verb,omitempty"`
+}
+
+type rawText string
+
+// MarshalJSON escapes what JSON requires and leaves all other bytes alone.
+func (t rawText) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return json.Marshal(string(t))
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(t) {
+		switch c := t[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ':
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return []byte(b.String()), nil
+}
+
+// desk talks to intake for one session.
+type desk struct {
+	conn    *bus.Conn
+	session session.ID
+	note    func(string) // tells the person why it takes longer
+}
+
+// say hands in a message. A jetclaw that is away for a moment is asked again, with the same key: once is enough.
+func (d desk) say(ctx context.Context, text string) (intake.Receipt, error) {
+	return d.submit(ctx, "submit", submission{Session: d.session, From: me, Text: rawText(text), Key: rand.Text()})
+}
+
+// command asks for something else than an answer.
+func (d desk) command(ctx context.Context, verb messagev1.Verb) (intake.Receipt, error) {
+	return d.submit(ctx, "control", submission{Session: d.session, From: me, Verb: verb, Key: rand.Text()})
+}
+
+func (d desk) submit(ctx context.Context, verb string, s submission) (receipt intake.Receipt, err error) {
+	err = d.patiently(ctx, func() error {
+		receipt, err = bus.Ask[intake.Receipt](ctx, d.conn, "intake", verb, s)
+		return err
+	})
+	return receipt, err
+}
+
+// reply waits until a message has its reply.
+func (d desk) reply(ctx context.Context, message string) (intake.Reply, error) {
+	ask := intake.ReplyRequest{Session: string(d.session), MessageID: message, WaitMS: askWait.Milliseconds()}
+	for {
+		var r intake.Reply
+		err := d.patiently(ctx, func() (err error) {
+			actx, cancel := context.WithTimeout(ctx, askWait+10*time.Second)
+			defer cancel()
+			r, err = bus.Ask[intake.Reply](actx, d.conn, "intake", "reply", ask)
+			return err
+		})
+		if err != nil || r.Status != "pending" {
+			return r, err
+		}
+	}
+}
+
+// patiently repeats what failed because nobody was there, for a while.
+func (d desk) patiently(ctx context.Context, ask func() error) error {
+	told := false
+	for until := time.Now().Add(away); ; {
+		err := ask()
+		kind := fault.KindOf(err)
+		if err == nil || ctx.Err() != nil || kind != fault.Unavailable && kind != fault.Timeout && kind != fault.Busy || time.Now().After(until) {
+			return err
+		}
+		if !told {
+			d.note("jetclaw does not answer; waiting up to " + strconv.Itoa(int(away.Seconds())) + " s for it")
+			told = true
+		}
+		t := time.NewTimer(askAgain)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/intake"
+	"github.com/jetclaw/jetclaw/services/turns"
+)
+
+func (s *shell) chatCommand() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "chat [MESSAGE]",
+		Short: "Talk to an agent",
+		Long: `With a MESSAGE (or one on stdin): one turn, the answer on stdout. Exit code 1 when there is no answer; stderr says why.
+Without: a conversation. Ctrl-C stops an answer, once more leaves. /new begins afresh, /stop stops, /quit leaves.
+
+It uses the running daemon; without one everything runs in this process, and no port is opened.`,
+		Example: `  jetclaw chat "hello"
+  jetclaw chat --session work
+  git diff | jetclaw chat --session review -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return s.chat(c.Context(), name, args) },
+	}
+	c.Flags().StringVar(&name, "session", "default", sessionHelp)
+	return c
+}
+
+// maxStdin bounds a message from a pipe. What is longer than the bus takes is refused there.
+const maxStdin = 2 * bus.MaxRequest
+
+func (s *shell) chat(ctx context.Context, name string, args []string) error {
+	id, err := parseSession(name)
+	if err != nil {
+		return err
+	}
+	message, once := strings.Join(args, " "), len(args) > 0
+	if message == "-" || !once && !s.inTTY {
+		data, err := io.ReadAll(io.LimitReader(s.in, maxStdin))
+		if err != nil {
+			return fmt.Errorf("read the message: %w", err)
+		}
+		message, once = strings.TrimSuffix(string(data), "\n"), true
+	}
+	e, err := s.env("chat", slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	// From here on Ctrl-C is an event; what it means depends on what is going on.
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	return e.WithServices(ctx, func(ctx context.Context, c app.Client) error {
+		s.introduce(c)
+		t := &talk{
+			shell: s, home: e.Home, where: e.Config.Remote.URL, interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer),
+			desk:   desk{conn: c.Conn, session: id, note: func(text string) { fmt.Fprintf(s.err, "note: %s\n", text) }},
+			stream: stream{out: s.out, live: s.outTTY},
+		}
+		if s.outTTY {
+			if err := t.watch(ctx); err != nil {
+				return err
+			}
+		}
+		if once {
+			return t.once(ctx, message)
+		}
+		return t.converse(ctx)
+	})
+}
+
+// introduce says who answers.
+func (s *shell) introduce(c app.Client) {
+	switch {
+	case c.At == "":
+		fmt.Fprintf(s.err, "model: %s\n", c.Models)
+	case c.Models == "":
+		fmt.Fprintf(s.err, "model: chosen by the jetclaw at %s\n", c.At)
+	default:
+		fmt.Fprintf(s.err, "model: %s, by %s\n", c.Models, c.At)
+	}
+}
+
+// deltaBuffer is how many pieces of an answer may wait to be shown; more are dropped, the whole comes at the end.
+const deltaBuffer = 1024
+
+// talk is one person at one session.
+type talk struct {
+	*shell
+	home       home.Home
+	where      string // tells journals apart whose cursors are remembered
+	desk       desk
+	stream     stream
+	deltas     chan turns.Delta
+	interrupts <-chan os.Signal
+}
+
+func (t *talk) session() session.ID { return t.desk.session }
+
+// watch takes the pieces of answers as they come.
+func (t *talk) watch(ctx context.Context) error {
+	return t.desk.conn.SubscribeLive(ctx, t.session(), func(data []byte) {
+		if d, ok := decodeDelta(data); ok {
+			select {
+			case t.deltas <- d:
+			default: // the stream sees the gap
+			}
+		}
+	})
+}
+
+// turnOf is the turn that begins with a message.
+func turnOf(message string) string { return message + "/t" }
+
+// errLeft ends a wait for an answer: the person has left.
+var errLeft = errors.New("left without waiting for the answer; it will be in the journal")
+
+// once asks and prints the reply.
+func (t *talk) once(ctx context.Context, message string) error {
+	receipt, err := t.desk.say(ctx, message)
+	if err != nil {
+		return err
+	}
+	type answer struct {
+		reply intake.Reply
+		err   error
+	}
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := make(chan answer, 1)
+	go func() {
+		r, err := t.desk.reply(wait, receipt.MessageID)
+		answered <- answer{r, err}
+	}()
+	t.stream.begin(turnOf(receipt.MessageID))
+	for stopping := false; ; {
+		select {
+		case d := <-t.deltas:
+			t.stream.delta(d)
+		case a := <-answered:
+			if a.err != nil {
+				t.stream.end()
+				return a.err
+			}
+			return t.show(a.reply)
+		case <-t.interrupts:
+			t.stream.end()
+			if stopping {
+				cancel()
+				<-answered
+				return errLeft
+			}
+			stopping = true
+			fmt.Fprintln(t.err, "stopping (Ctrl-C again leaves)")
+			if _, err := t.desk.command(ctx, messagev1.Stop); err != nil {
+				fmt.Fprintf(t.err, "stop: %s\n", err)
+			}
+		}
+	}
+}
+
+// show prints a reply where it belongs: an answer on stdout, all else on stderr.
+func (t *talk) show(r intake.Reply) error {
+	if r.Cursor > 0 {
+		t.remember(r.Cursor)
+	}
+	switch r.Status {
+	case "completed":
+		t.stream.finish(r.Text)
+		return nil
+	case "awaiting_approval":
+		t.stream.end()
+		fmt.Fprintf(t.err, "waits for an approval: %s\n", forTerminal(r.Text))
+		return &toldError{exitApproval}
+	}
+	t.stream.end()
+	fmt.Fprintln(t.err, forTerminal(r.Text))
+	return &toldError{exitFailed}
+}
+
+// remember keeps up to where the person has seen the session.
+func (t *talk) remember(cursor uint64) {
+	if err := t.home.SetSeen(t.where+" "+string(t.session()), cursor); err != nil {
+		fmt.Fprintf(t.err, "note: %s\n", err)
+	}
+}

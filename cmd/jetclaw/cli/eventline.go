@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+// eventJSON is one line of `events --json`. Fields are only ever added.
+type eventJSON struct {
+	Cursor  uint64     `json:"cursor"`
+	Time    time.Time  `json:"time"`
+	Session session.ID `json:"session"`
+	Type    string     `json:"type"`
+	ID      string     `json:"id"`
+	Cause   string     `json:"cause"`
+	Prev    uint64     `json:"prev"`
+	Data    any        `json:"data"`
+}
+
+// jsonLine is an event as a line of JSON. A body that this version cannot decode is shown as it is stored.
+func jsonLine(e envelope.Event) ([]byte, error) {
+	l := eventJSON{e.Cursor, e.Time, e.Session, e.Type(), e.ID, e.Cause, e.Prev, e.Body}
+	if u, ok := e.Body.(envelope.Unknown); ok {
+		l.Data = string(u.Data)
+		if json.Valid(u.Data) {
+			l.Data = json.RawMessage(u.Data)
+		}
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("event %d: %w", e.Cursor, err)
+	}
+	return append(b, '\n'), nil
+}
+
+const (
+	dim    = "\x1b[2m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+	summed = 100 // characters of the text of an event
+)
+
+// textLine is an event as a line for a person.
+func textLine(e envelope.Event, colour bool) string {
+	on, off, strong := "", "", ""
+	if colour {
+		on, off, strong = dim, plain, bold
+	}
+	return strings.TrimRight(fmt.Sprintf("%s%6d  %s  %s%s  %s%-18s%s %s", on, e.Cursor, e.Time.Local().Format("2006-01-02 15:04:05.000"),
+		e.Session, off, strong, e.Kind(), off, summary(e.Body)), " ") + "\n"
+}
+
+// summary is what a person wants to know first.
+func summary(body envelope.Body) string {
+	switch b := body.(type) {
+	case messagev1.Event:
+		return messageSummary(b)
+	case turnv1.Event:
+		return turnSummary(b)
+	case deliveryv1.Event:
+		return deliverySummary(b)
+	case callv1.Completed:
+		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content, summed))
+	case callv1.Denied:
+		return b.Call + ": " + oneLine(b.Reason, summed)
+	case noticev1.Posted:
+		return oneLine(b.Text, summed)
+	case envelope.Unknown:
+		return "cannot be decoded: " + oneLine(b.Err.Error(), summed)
+	}
+	return ""
+}
+
+func messageSummary(body messagev1.Event) string {
+	switch b := body.(type) {
+	case messagev1.Received:
+		return b.From.ID + ": " + oneLine(b.Text, summed)
+	case messagev1.Edited:
+		return b.From.ID + ": " + oneLine(b.Text, summed)
+	case messagev1.Refused:
+		return fmt.Sprintf("%s: %s (%d bytes)", b.From.ID, b.Reason, b.Bytes)
+	case messagev1.Control:
+		return b.From.ID + ": " + string(b.Verb)
+	}
+	return ""
+}
+
+func turnSummary(body turnv1.Event) string {
+	switch b := body.(type) {
+	case turnv1.Started:
+		return claimSummary(b.Claim)
+	case turnv1.Continued:
+		return claimSummary(b.Claim)
+	case turnv1.Resumed:
+		return claimSummary(b.Claim) + ", taken over from " + b.From
+	case turnv1.Stepped:
+		names := make([]string, len(b.Calls))
+		for i, c := range b.Calls {
+			names[i] = c.Tool
+		}
+		return "calls " + oneLine(strings.Join(names, ", "), summed)
+	case turnv1.Completed:
+		return b.Model + ": " + oneLine(b.Text, summed)
+	case turnv1.Failed:
+		return string(b.Cause) + ": " + oneLine(b.Text, summed)
+	case turnv1.Cancelled, turnv1.SessionReset, turnv1.SessionDeleted:
+	}
+	return ""
+}
+
+func claimSummary(c turnv1.Claim) string {
+	return fmt.Sprintf("round %d, attempt %d, by %s", c.Round, c.Attempt, c.Worker)
+}
+
+func deliverySummary(body deliveryv1.Event) string {
+	switch b := body.(type) {
+	case deliveryv1.Started:
+		return fmt.Sprintf("attempt %d", b.Attempt)
+	case deliveryv1.Sent:
+		return oneLine(b.Receipt, summed)
+	case deliveryv1.Deferred:
+		return fmt.Sprintf("until %s: %s", b.Until.Local().Format(time.DateTime), oneLine(b.Reason, summed))
+	case deliveryv1.Failed:
+		return oneLine(b.Reason, summed)
+	case deliveryv1.Unknown:
+		if b.Resend {
+			return "may have arrived; sent again"
+		}
+		return "may have arrived; held"
+	}
+	return ""
+}

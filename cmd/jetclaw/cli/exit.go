@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+)
+
+// Exit codes, stable.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitApproval = 3 // the call is parked until somebody decides
+	exitConfig   = 10
+	exitSecrets  = 11
+	exitHeld     = 12
+	exitStore    = 13
+)
+
+// usageError says how a command was called wrongly.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// toldError ends a command whose trouble the person has been told already.
+type toldError struct{ code int }
+
+func (e *toldError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// exitCode maps an error to the code of the process.
+func exitCode(err error) int {
+	var (
+		usage   *usageError
+		target  *app.TargetError
+		conf    *config.Error
+		secret  *config.SecretError
+		creds   *app.CredsError
+		held    *home.HeldError
+		told    *toldError
+		already = natsembed.ErrLocked
+	)
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return exitOK
+	case errors.As(err, &told):
+		return told.code
+	case errors.As(err, &usage), errors.As(err, &target):
+		return exitUsage
+	case errors.As(err, &conf):
+		return exitConfig
+	case errors.As(err, &secret), errors.As(err, &creds):
+		return exitSecrets
+	case errors.As(err, &held), errors.Is(err, already):
+		return exitHeld
+	case errors.Is(err, natsembed.ErrStore):
+		return exitStore
+	}
+	return exitFailed
+}
+
+// advice is what a person can do about an error, "" when it says so itself.
+func advice(err error) string {
+	var held *home.HeldError
+	switch {
+	case errors.As(err, &held) && held.Holder.PID != 0:
+		return fmt.Sprintf("stop it (kill %d), or use another home: %s=DIR", held.Holder.PID, home.EnvVar)
+	case errors.Is(err, natsembed.ErrPort):
+		return "bus.listen in the configuration says which address the bus takes"
+	}
+	return ""
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
+)
+
+// shell is the process around the commands.
+type shell struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer // through secrets
+	inTTY   bool
+	outTTY  bool
+	errTTY  bool
+	lookup  func(string) (string, bool)
+	secrets *logs.Redactor
+}
+
+// Main runs the command line and returns the exit code of the process.
+func Main(ctx context.Context, args []string) int {
+	secrets := &logs.Redactor{}
+	s := &shell{
+		in: os.Stdin, out: os.Stdout, err: secrets.Writer(os.Stderr), lookup: os.LookupEnv, secrets: secrets,
+		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
+	}
+	// Whatever is logged before a command has read the configuration is redacted, too.
+	logs.New(os.Stderr, secrets, logs.Options{Level: slog.LevelWarn, Terminal: s.errTTY, Colour: s.colour()})
+	root := s.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	var told *toldError
+	if code == exitOK || errors.As(err, &told) {
+		return code
+	}
+	fmt.Fprintf(s.err, "jetclaw: %s\n", err)
+	if a := advice(err); a != "" {
+		fmt.Fprintf(s.err, "%s\n", a)
+	}
+	return code
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
+
+// colour says whether stderr takes colours: a terminal that does, and a person who has not said no (no-color.org).
+func (s *shell) colour() bool {
+	no, _ := s.lookup("NO_COLOR")
+	kind, _ := s.lookup("TERM")
+	return s.errTTY && no == "" && kind != "dumb"
+}
+
+func (s *shell) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "jetclaw",
+		Short: "An always-on runtime for AI agents, on a journal that survives anything",
+		Long: `jetclaw runs AI agents that people talk to. Everything that happens is an event in a durable journal:
+kill the process at any moment, start it again, and nothing is lost.
+
+Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
+		Example: `  jetclaw chat "hello"          one question, one answer
+  jetclaw chat                  talk
+  jetclaw run                   the daemon, with the HTTP API
+  jetclaw events --follow       watch what happens`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(s.runCommand(), s.chatCommand(), s.eventsCommand(), s.configCommand(), s.versionCommand())
+	return root
+}
+
+// noSuchCommand refuses arguments of a command that only has subcommands, and names the nearest one.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usagef("there is no command %q; %s\nSee %q.", strings.TrimSpace(c.CommandPath()+" "+args[0]),
+		suggest.Hint(args[0], names), c.CommandPath()+" --help")
+}
+
+func flagError(c *cobra.Command, err error) error {
+	text := err.Error()
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		slices.Sort(names)
+		if n := suggest.Nearest(unknown.GetSpecifiedName(), names); n != "" {
+			text += "; did you mean --" + n + "?"
+		}
+	}
+	return usagef("%s\nSee %q.", text, c.CommandPath()+" --help")
+}
+
+// exactly refuses other numbers of arguments.
+func exactly(n int) cobra.PositionalArgs { return between(n, n) }
+
+func between(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > most:
+			return usagef("%q does not take %q\nSee %q.", c.CommandPath(), args[most], c.CommandPath()+" --help")
+		case len(args) < least:
+			return usagef("%q needs %d more\nSee %q.", c.CommandPath(), least-len(args), c.CommandPath()+" --help")
+		}
+		return nil
+	}
+}
+
+// load finds the home and reads its configuration; warnings go to stderr.
+func (s *shell) load() (home.Home, *config.Config, error) {
+	h, err := home.Find(s.lookup)
+	if err != nil {
+		return h, nil, usagef("%s", err)
+	}
+	c, warnings, err := config.Load(h.Config())
+	if err != nil {
+		return h, nil, err
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(s.err, "warning: %s\n", w)
+	}
+	return h, c, nil
+}
+
+// env is what package app needs, for a command. least is the level below which it does not log, whatever is configured.
+func (s *shell) env(command string, least slog.Level) (app.Env, error) {
+	h, c, err := s.load()
+	if err != nil {
+		return app.Env{}, err
+	}
+	level, err := logs.ParseLevel(c.Log.Level)
+	if err != nil { // the configuration was validated
+		return app.Env{}, err
+	}
+	if level != slog.LevelDebug {
+		level = max(level, least)
+	}
+	log := logs.New(os.Stderr, s.secrets, logs.Options{
+		Level: level, Format: logs.Format(c.Log.Format), Terminal: s.errTTY, Colour: s.colour(),
+	})
+	return app.Env{
+		Home: h, Config: c, Lookup: s.lookup, Secrets: s.secrets, Log: log, Command: "jetclaw " + command, Version: version().Version,
+		Notice: func(text string) { fmt.Fprintf(s.err, "note: %s\n", text) },
+	}, nil
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+)
+
+func (s *shell) runCommand() *cobra.Command {
+	var target, nats, creds string
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the daemon",
+		Long: `Runs jetclaw until SIGTERM or Ctrl-C, which let running turns finish; a second one ends at once.
+
+One process runs everything, with a NATS server in it. A target runs a part: the services named, and the server when it is
+among them (nats). A part without the server uses the one that this home's daemon runs, or a NATS of your own (--nats).`,
+		Example: `  jetclaw run
+  jetclaw run --target nats          in one terminal, and in two others:
+  jetclaw run --target intake,outbox
+  jetclaw run --target turns
+  jetclaw run --target turns --nats nats://10.0.0.5:4222 --creds /etc/jetclaw/keys`,
+		Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			t, err := app.ParseTarget(target)
+			if err != nil {
+				return err
+			}
+			if creds != "" && nats == "" {
+				return usagef("--creds goes with --nats")
+			}
+			return s.run(c.Context(), app.Daemon{Target: t, NATS: nats, Creds: creds})
+		},
+	}
+	c.Flags().StringVar(&target, "target", "all", "what to run: "+strings.Join(app.TargetNames(), ", ")+"; several with commas")
+	c.Flags().StringVar(&nats, "nats", "", "URL of a NATS server to use instead of the embedded one")
+	c.Flags().StringVar(&creds, "creds", "", "file, or folder with one file a service (turns.nk or turns.creds), for --nats")
+	_ = c.RegisterFlagCompletionFunc("target", cobra.FixedCompletions(app.TargetNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (s *shell) run(ctx context.Context, d app.Daemon) error {
+	e, err := s.env("run", slog.LevelDebug)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var now context.CancelFunc
+	d.Hurry, now = context.WithCancel(context.WithoutCancel(ctx))
+	defer now()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for first := true; ; first = false {
+			select {
+			case sig := <-signals:
+				if !first {
+					e.Log.Warn("ending at once", "signal", sig.String())
+					now()
+					return
+				}
+				e.Log.Info("stopping: running turns may finish; once more ends at once", "signal", sig.String())
+				stop()
+			case <-d.Hurry.Done():
+				return
+			}
+		}
+	}()
+	d.Ready = func(r app.Report) { s.banner(r) }
+	return e.Run(ctx, d)
+}
+
+// banner says what runs and where, for a person.
+func (s *shell) banner(r app.Report) {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-8s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&b, "jetclaw %s runs\n", version().Version)
+	line("home", "%s", r.Home)
+	if r.Models != "" {
+		line("model", "%s", r.Models)
+	}
+	if r.HTTP != "" {
+		line("http", "http://%s  (bearer token in %s)", r.HTTP, r.Token)
+	}
+	if r.Bus != "" {
+		line("bus", "%s", r.Bus)
+	}
+	switch r.Sync {
+	case "always":
+		line("journal", "what was acknowledged is on disk")
+	case "interval":
+		line("journal", "survives a killed process; a power failure can lose the last two minutes (bus.sync: interval)")
+	default:
+		line("journal", "as durable as that server makes it")
+	}
+	fmt.Fprint(s.err, b.String())
+}

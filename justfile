@@ -1,0 +1,59 @@
+# Thin: each recipe is a line that can also be typed. What a change has to pass is .ci/run.
+
+# list the recipes
+default:
+    @just --list --unsorted
+
+# the daemon (jetclaw run)
+run *ARGS:
+    go run ./cmd/jetclaw run {{ARGS}}
+
+# all tests
+test:
+    go test ./...
+
+# the core under the race detector (needs a C compiler)
+race:
+    go test -race ./bus/... ./services/... ./cmd/internal/...
+
+# golangci-lint, of the version that .golangci.yml names
+lint:
+    golangci-lint run ./...
+
+# JSON Schemas and AsyncAPI from the Go types
+gen:
+    go run ./cmd/internal/gen
+
+# fails when a generated file is not current
+gen-check:
+    go run ./cmd/internal/gen -check
+
+# every fuzz target, each for TIME
+fuzz TIME="5s":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do
+        grep -oE '^func Fuzz[A-Za-z0-9]+' "$file" | while read -r _ target; do
+            go test -run '^$' -fuzz "^$target\$" -fuzztime {{TIME}} "$(dirname "$file")" </dev/null
+        done
+    done
+
+# the static, stripped binary
+build:
+    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/jetclaw ./cmd/jetclaw
+
+# latency and CPU of a turn, beside the floor of this machine
+loadtest-turn *ARGS:
+    go run ./loadtest turn {{ARGS}}
+
+# kill -9 at random instants under load: nothing lost, doubled, out of order or stuck
+loadtest-kill *ARGS:
+    go run ./loadtest kill {{ARGS}}
+
+# what happens when the disk is full (Linux, root: mounts a small file system)
+test-disk:
+    go test -tags diskfull ./bus/natsembed
+
+# all that a change has to pass
+ci:
+    bash .ci/run

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+)
+
+// bench is what every scenario stands on: a temporary directory and a binary.
+type bench struct {
+	dir    string
+	binary string
+	keep   bool
+	p      printer
+}
+
+type benchFlags struct {
+	binary *string
+	keep   *bool
+	json   *bool
+}
+
+func addBenchFlags(fs *flag.FlagSet) benchFlags {
+	return benchFlags{
+		binary: fs.String("binary", "", "a built jetclaw; default: build ./cmd/jetclaw"),
+		keep:   fs.Bool("keep", false, "keep the temporary directory with homes and logs"),
+		json:   fs.Bool("json", false, "print the report as JSON"),
+	}
+}
+
+const (
+	buildTime = 10 * time.Minute
+	readyTime = 30 * time.Second
+	stopTime  = 30 * time.Second
+)
+
+func newBench(ctx context.Context, f benchFlags, p printer) (*bench, error) {
+	dir, err := os.MkdirTemp("", "jetclaw-loadtest-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{dir: dir, binary: *f.binary, keep: *f.keep, p: p}
+	if b.binary == "" {
+		p.note("building jetclaw …")
+		ctx, cancel := context.WithTimeout(ctx, buildTime)
+		defer cancel()
+		if b.binary, err = daemon.Build(ctx, dir); err != nil {
+			b.close()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// close removes everything, unless it is to be kept.
+func (b *bench) close() {
+	if b.keep {
+		b.p.note("kept: %s", b.dir)
+		return
+	}
+	_ = os.RemoveAll(b.dir)
+}
+
+// running is a daemon that answers.
+type running struct {
+	daemon.Home
+	*daemon.Process
+	ReadyAfter time.Duration
+	Token      string
+}
+
+// home makes a home; name is unique in the bench.
+func (b *bench) home(name, sync, modelURL, callback string) (daemon.Home, error) {
+	addr, err := daemon.FreeAddress()
+	if err != nil {
+		return daemon.Home{}, err
+	}
+	return daemon.NewHome(filepath.Join(b.dir, name), daemon.Config{Sync: sync, Listen: addr, ModelURL: modelURL, Callback: callback})
+}
+
+// start runs the daemon on a home and waits until it answers.
+func (b *bench) start(ctx context.Context, h daemon.Home) (*running, error) {
+	p, err := daemon.Start(b.binary, h)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{Home: h, Process: p}
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, errors.New("it had its time"))
+	defer cancel()
+	at, err := p.Ready(ctx, h)
+	if err == nil {
+		r.ReadyAfter = at.Sub(p.Started)
+		r.Token, err = h.Token()
+	}
+	if err != nil {
+		p.Kill()
+		return nil, fmt.Errorf("start on %s: %w", h.Dir, err)
+	}
+	return r, nil
+}
+
+func (r *running) client(conns int) *client.Client { return client.New(r.URL(), r.Token, conns) }

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// Config is what a load test varies in jetclaw.yaml.
+type Config struct {
+	Sync     string // bus.sync: "always" or "interval"
+	Listen   string // of the HTTP channel: "127.0.0.1:PORT"
+	ModelURL string // base URL of the model, "/v1" included
+	Callback string // URL that replies are pushed to; "" for none
+}
+
+// Home is a home directory with its configuration.
+type Home struct {
+	Dir string
+	Config
+}
+
+var yaml = template.Must(template.New("").Parse(`models:
+  default: fake/echo
+  providers:
+    fake: {api: openai, base_url: "{{.ModelURL}}", api_key: "env:LOADTEST_MODEL_KEY"}
+channels:
+  http:
+    listen: "{{.Listen}}"
+{{- if .Callback}}
+    callback: {url: "{{.Callback}}"}
+{{- end}}
+bus: {sync: {{.Sync}}}
+`))
+
+// NewHome makes the directory dir and writes its jetclaw.yaml.
+func NewHome(dir string, c Config) (Home, error) {
+	var b bytes.Buffer
+	if err := yaml.Execute(&b, c); err != nil {
+		return Home{}, fmt.Errorf("write jetclaw.yaml: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Home{}, fmt.Errorf("make home: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "jetclaw.yaml"), b.Bytes(), 0o600); err != nil {
+		return Home{}, fmt.Errorf("write jetclaw.yaml: %w", err)
+	}
+	return Home{Dir: dir, Config: c}, nil
+}
+
+// Data is where the journal is stored.
+func (h Home) Data() string { return filepath.Join(h.Dir, "data") }
+
+// URL is the base of the HTTP channel.
+func (h Home) URL() string { return "http://" + h.Listen }
+
+// Token reads the bearer token that the daemon made at its first start.
+func (h Home) Token() (string, error) {
+	b, err := os.ReadFile(filepath.Join(h.Dir, "keys", "http.token"))
+	if err != nil {
+		return "", fmt.Errorf("token of the http channel: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// FreeAddress finds a free loopback port below those that the system gives to outgoing connections: a client that
+// retries while the daemon is down could otherwise be given the daemon's own port, and meet itself there.
+func FreeAddress() (string, error) {
+	top := 32768
+	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if f := strings.Fields(string(b)); len(f) == 2 {
+			if n, err := strconv.Atoi(f[0]); err == nil && n > 12000 {
+				top = n
+			}
+		}
+	}
+	for range 100 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(10000+rand.IntN(top-10000)))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		return addr, nil
+	}
+	return "", errors.New("no free loopback port found")
+}

@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Process is one running jetclaw.
+type Process struct {
+	Started time.Time // just before it was executed
+	cmd     *exec.Cmd
+	done    chan struct{}
+	err     error // of Wait; read after done
+	log     *os.File
+}
+
+// readyPoll is how often a starting daemon is asked; start-to-ready is known to this precision.
+const readyPoll = 2 * time.Millisecond
+
+// Start executes `jetclaw run` on a home. Its output is appended to daemon.log beside the home.
+func Start(bin string, h Home) (*Process, error) {
+	log, err := os.OpenFile(h.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log of the daemon: %w", err)
+	}
+	cmd := exec.Command(bin, "run")
+	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY=none")
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := start(cmd)
+	if err != nil {
+		_ = log.Close()
+		return nil, err
+	}
+	p.log = log
+	return p, nil
+}
+
+// LogFile is where the daemon's output goes.
+func (h Home) LogFile() string { return filepath.Clean(h.Dir) + ".log" }
+
+// start runs cmd in its own process group. The thread that forks must live as long as the child: Pdeathsig watches it.
+func start(cmd *exec.Cmd) (*Process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	began := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(p.done)
+		p.Started = time.Now()
+		err := cmd.Start()
+		began <- err
+		if err == nil {
+			p.err = cmd.Wait()
+		}
+	}()
+	if err := <-began; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	return p, nil
+}
+
+// PID is the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Ready waits until the HTTP channel of h answers and returns when that was.
+func (p *Process) Ready(ctx context.Context, h Home) (time.Time, error) {
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		if answers(ctx, client, h.URL()) {
+			return time.Now(), nil
+		}
+		select {
+		case <-tick.C:
+		case <-p.done:
+			return time.Time{}, fmt.Errorf("jetclaw ended before it was ready: %w\n%s", p.exit(), Tail(h.LogFile(), 2000))
+		case <-ctx.Done():
+			return time.Time{}, fmt.Errorf("jetclaw is not ready: %w\n%s", context.Cause(ctx), Tail(h.LogFile(), 2000))
+		}
+	}
+}
+
+// answers tells whether the daemon serves: any answer but a 5xx counts.
+func answers(ctx context.Context, c *http.Client, base string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close()
+	return res.StatusCode < 500
+}
+
+// Kill sends SIGKILL to the process and everything that it started, and waits.
+func (p *Process) Kill() {
+	_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
+	<-p.done
+	p.closeLog()
+}
+
+// Stop sends SIGTERM and waits; after patience it kills and returns an error.
+func (p *Process) Stop(patience time.Duration) error {
+	defer p.closeLog()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		if p.err != nil {
+			return fmt.Errorf("jetclaw after SIGTERM: %w", p.err)
+		}
+		return nil
+	case <-t.C:
+		p.Kill()
+		return fmt.Errorf("jetclaw did not end within %s of SIGTERM", patience)
+	}
+}
+
+func (p *Process) exit() error {
+	if p.err != nil {
+		return p.err
+	}
+	return errors.New("exit status 0")
+}
+
+func (p *Process) closeLog() {
+	if p.log != nil {
+		_ = p.log.Close()
+	}
+}
+
+// Tail is the end of a file, for an error message.
+func Tail(path string, n int) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	if len(b) > n {
+		b = b[len(b)-n:]
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			b = b[i+1:]
+		}
+	}
+	return string(b)
+}

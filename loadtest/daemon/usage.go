@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of utime and stime in /proc/<pid>/stat: USER_HZ, 100 on every Linux that Go runs on.
+const tick = 10 * time.Millisecond
+
+// CPU is the processor time that the process has used so far, in steps of 10 ms.
+func (p *Process) CPU() (time.Duration, error) { return cpuOf(p.PID()) }
+
+func cpuOf(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("processor time: %w", err)
+	}
+	_, rest, ok := strings.Cut(string(b), ") ") // the name before it may hold anything
+	f := strings.Fields(rest)
+	if !ok || len(f) < 13 {
+		return 0, fmt.Errorf("processor time: cannot read %q", b)
+	}
+	var sum int64
+	for _, v := range f[11:13] { // fields 14 and 15 of proc(5): utime, stime
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("processor time: %w", err)
+		}
+		sum += n
+	}
+	return time.Duration(sum) * tick, nil
+}
+
+// RSS is the resident memory of the process in bytes, now.
+func (p *Process) RSS() (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("memory: %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			f := strings.Fields(v)
+			n, err := strconv.ParseInt(f[0], 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("memory: %w", err)
+			}
+			return n * 1024, nil
+		}
+	}
+	return 0, fmt.Errorf("memory: no VmRSS of process %d", p.PID())
+}
+
+// Command runs one short command of the binary and returns what it cost.
+func Command(ctx context.Context, bin string, args ...string) (wall, cpu time.Duration, err error) {
+	home, err := os.MkdirTemp("", "jetclaw-command-")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+home)
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s %s: %w\n%s", bin, strings.Join(args, " "), err, out)
+	}
+	return time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}

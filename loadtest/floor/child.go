@@ -1,0 +1,153 @@
+package floor
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// The commands by which this program runs itself as a child.
+const (
+	BusCommand = "floor-server" // a Job on stdin, a Result on stdout
+	WebCommand = "floor-http"   // the model's URL as argument; prints its own, ends with its stdin
+)
+
+// ServeBus is the child's side of Bus.
+func ServeBus(ctx context.Context, in io.Reader, out io.Writer) error {
+	var j Job
+	if err := json.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("floor: job: %w", err)
+	}
+	r, err := RunBus(ctx, j)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(r)
+}
+
+// ServeWeb is the child's side of StartWebChild.
+func ServeWeb(ctx context.Context, model string, in io.Reader, out io.Writer) error {
+	w, err := StartWeb(model)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := fmt.Fprintln(out, w.URL()); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	go func() { // ends with the process at the latest
+		_, _ = io.Copy(io.Discard, in)
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Bus runs a job in a process of its own.
+func Bus(ctx context.Context, j Job) (Result, error) {
+	in, err := json.Marshal(j)
+	if err != nil {
+		return Result{}, err
+	}
+	var out, trouble bytes.Buffer
+	cmd, err := child(ctx, BusCommand)
+	if err != nil {
+		return Result{}, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &trouble
+	if err := onThread(cmd.Run); err != nil {
+		return Result{}, fmt.Errorf("floor process: %w: %s", err, bytes.TrimSpace(trouble.Bytes()))
+	}
+	var r Result
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		return Result{}, fmt.Errorf("floor process said %.200q: %w", out.Bytes(), err)
+	}
+	return r, nil
+}
+
+// WebChild is a Web in a process of its own.
+type WebChild struct {
+	URL   string
+	stdin io.Closer
+	ended chan error
+}
+
+// StartWebChild starts one; ctx ends it too.
+func StartWebChild(ctx context.Context, model string) (*WebChild, error) {
+	cmd, err := child(ctx, WebCommand, model)
+	if err != nil {
+		return nil, err
+	}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	c := &WebChild{stdin: stdin, ended: make(chan error, 1)}
+	first := make(chan string, 1)
+	began := make(chan error, 1)
+	go func() {
+		c.ended <- onThread(func() error {
+			err := cmd.Start()
+			began <- err
+			if err != nil {
+				return err
+			}
+			line, _ := bufio.NewReader(stdout).ReadString('\n')
+			first <- strings.TrimSpace(line)
+			return cmd.Wait()
+		})
+	}()
+	if err := <-began; err != nil {
+		return nil, fmt.Errorf("floor process: %w", err)
+	}
+	if c.URL = <-first; c.URL == "" {
+		return nil, errors.Join(errors.New("floor process ended at once"), <-c.ended)
+	}
+	return c, nil
+}
+
+// Close ends the child and waits for it.
+func (c *WebChild) Close() error {
+	_ = c.stdin.Close()
+	return <-c.ended
+}
+
+// child is this program again, in a group of its own; it dies with this process.
+func child(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("floor process: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd, nil
+}
+
+// onThread keeps the thread that forks for as long as its child lives: Pdeathsig watches the thread.
+func onThread(f func() error) error {
+	ch := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		ch <- f()
+	}()
+	return <-ch
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/sink"
+)
+
+// killOptions of one run.
+type killOptions struct {
+	kills      int
+	seed       uint64
+	sessions   int
+	window     int
+	perSession int
+	delay      fakemodel.Delay
+	sync       string
+	minUp      time.Duration
+	maxUp      time.Duration
+	drain      time.Duration
+	callback   bool
+}
+
+const (
+	earlyShare = 0.04                   // of the kills come while the daemon starts
+	earlyTime  = 120 * time.Millisecond // after exec
+	inFlight   = 8                      // turns that a kill should interrupt
+	flightGoal = 0.9                    // of the kills do
+)
+
+// killCommand kills the daemon again and again and judges what is left.
+func killCommand(ctx context.Context, args []string, p printer) error {
+	fs := p.flags("kill")
+	f := addBenchFlags(fs)
+	var o killOptions
+	fs.IntVar(&o.kills, "kills", 200, "how often the daemon is killed")
+	fs.Uint64Var(&o.seed, "seed", 0, "of instants, texts and delays; 0: random, and printed")
+	fs.IntVar(&o.sessions, "sessions", 24, "that send at the same time")
+	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
+	fs.IntVar(&o.perSession, "per-session", 20, "messages until a session is replaced by a new one")
+	delay := fs.String("delay", "0-500ms", "of the model")
+	fs.StringVar(&o.sync, "sync", "always", "bus.sync")
+	fs.DurationVar(&o.minUp, "min-up", 150*time.Millisecond, "shortest life after ready")
+	fs.DurationVar(&o.maxUp, "max-up", 2500*time.Millisecond, "longest life after ready")
+	fs.DurationVar(&o.drain, "drain", time.Minute, "for everything to come to rest after the last kill")
+	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	var err error
+	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
+		return usageError{err}
+	}
+	if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.minUp < 0 || o.maxUp <= o.minUp {
+		return usageError{errors.New("kills, sessions, window and per-session are at least 1, and max-up is above min-up")}
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	p.note("seed %d", o.seed)
+	limit := time.Duration(o.kills)*(o.maxUp+10*time.Second) + o.drain + 3*time.Minute
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+	defer cancel()
+	r, err := b.killRun(ctx, o)
+	if err != nil {
+		b.keep = true
+		return err
+	}
+	if *f.json {
+		if err := json.NewEncoder(p.out).Encode(r); err != nil {
+			return err
+		}
+	} else {
+		r.print(p)
+	}
+	if len(r.Verdict.Violations) > 0 {
+		b.keep = true
+		r.printSessions(p)
+		return errBroken
+	}
+	if r.FlightShare < flightGoal {
+		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little", 100*r.FlightShare, inFlight, 100*flightGoal)
+	}
+	return nil
+}
+
+// killRun has the parts of one run.
+type killRun struct {
+	*bench
+	o     killOptions
+	rnd   *rand.Rand
+	model *fakemodel.Server
+	sink  *sink.Sink // nil without callbacks
+	home  daemon.Home
+	crowd *crowd
+	life  []lifetime
+}
+
+// lifetime is one kill, and the start after it.
+type lifetime struct {
+	judge.Restart      // Ready is zero when the daemon was killed before
+	Open          int  `json:"open"`            // model requests that were open when it was killed
+	Early         bool `json:"early,omitempty"` // it was killed while it started
+}
+
+func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
+	k := &killRun{bench: b, o: o, rnd: rand.New(rand.NewPCG(o.seed, 1))}
+	if k.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: o.delay, Seed: o.seed}); err != nil {
+		return r, err
+	}
+	defer k.model.Close()
+	callback := ""
+	if o.callback {
+		if k.sink, err = sink.Start("127.0.0.1:0"); err != nil {
+			return r, err
+		}
+		defer k.sink.Close()
+		callback = k.sink.URL()
+	}
+	if k.home, err = b.home("kill", o.sync, k.model.URL(), callback); err != nil {
+		return r, err
+	}
+	d, err := b.start(ctx, k.home)
+	if err != nil {
+		return r, err
+	}
+	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+1)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
+	d, err = k.killing(ctx, d)
+	k.crowd.stopSending()
+	if err != nil {
+		k.crowd.abort()
+		return r, err
+	}
+	defer d.Kill()
+	rested := k.rest(ctx)
+	if err := d.Stop(stopTime); err != nil {
+		k.crowd.say(judge.Stuck, "", "%v", err)
+	}
+	return k.judge(ctx, rested)
+}
+
+// killing kills and restarts; it returns the last daemon, ready and alive.
+func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
+	p := d.Process
+	for i := range k.o.kills {
+		if !wait(ctx, k.o.minUp+time.Duration(k.rnd.Float64()*float64(k.o.maxUp-k.o.minUp))) {
+			p.Kill()
+			return nil, context.Cause(ctx)
+		}
+		l := k.kill(p)
+		if k.rnd.Float64() < earlyShare {
+			var err error
+			if p, err = daemon.Start(k.binary, k.home); err != nil {
+				return nil, err
+			}
+			l.Started = p.Started
+			k.life = append(k.life, l)
+			wait(ctx, time.Duration(k.rnd.Float64()*float64(earlyTime)))
+			l = k.kill(p)
+			l.Early = true
+			k.crowd.early.Add(1)
+		}
+		next, err := k.start(ctx, k.home)
+		if err != nil {
+			return nil, fmt.Errorf("after kill %d: %w", i+1, err)
+		}
+		d, p = next, next.Process
+		l.Started, l.Ready = d.Started, d.Started.Add(d.ReadyAfter)
+		k.life = append(k.life, l)
+		if (i+1)%20 == 0 || i+1 == k.o.kills {
+			k.p.note("%d kills, %d messages accepted, %d answered", i+1, k.crowd.accepted.Load(), k.crowd.answered.Load())
+		}
+	}
+	return d, nil
+}
+
+func (k *killRun) kill(p *daemon.Process) lifetime {
+	l := lifetime{Open: k.model.Open()}
+	l.Killed = time.Now()
+	p.Kill()
+	return l
+}
+
+// rest waits until every sender has his reply and every reply is pushed, within the time to drain.
+func (k *killRun) rest(ctx context.Context) time.Duration {
+	began := time.Now()
+	deadline := began.Add(k.o.drain)
+	k.crowd.finish(deadline)
+	for k.sink != nil && time.Now().Before(deadline) && k.sink.Count() < k.crowd.completed() {
+		if !wait(ctx, 50*time.Millisecond) {
+			break
+		}
+	}
+	took := time.Since(began)
+	wait(ctx, time.Second) // what comes after the last reply: receipts, acknowledgements, pushes too many
+	return took
+}

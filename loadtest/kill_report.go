@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// killReport is what --json prints. Durations are in nanoseconds; fields are only added.
+type killReport struct {
+	Seed        uint64        `json:"seed"`
+	Kills       int           `json:"kills"`
+	Early       int64         `json:"early_kills"`  // further kills, while the daemon started
+	FlightShare float64       `json:"flight_share"` // kills that met at least 8 open model requests
+	Open        int           `json:"open_p50"`     // open model requests at a kill
+	Reposted    int64         `json:"reposted"`     // keys that were posted again after their 202
+	Ready       stat.Spread   `json:"ready"`        // restart to ready
+	First       stat.Spread   `json:"first_resumed"`
+	Resumed     stat.Spread   `json:"resumed"` // every interrupted turn
+	Overtaken   int           `json:"overtaken"`
+	LongestCut  time.Duration `json:"longest_cut_ns"`
+	Rest        time.Duration `json:"rest_ns"` // from the last kill's restart until all was answered
+	Bells       []store.Bell  `json:"bells"`
+	Home        string        `json:"home,omitempty"`
+	Verdict     judge.Verdict `json:"verdict"`
+	Lives       []lifetime    `json:"lives"`
+	Goals       []goal        `json:"goals"`
+	journal     []store.Record
+}
+
+const goalResume = 2 * time.Second
+
+// judge reads the journal of the stopped daemon and puts everything together.
+func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, error) {
+	st, err := store.Open(k.home.Data())
+	if err != nil {
+		return killReport{}, err
+	}
+	defer st.Close()
+	r := killReport{Seed: k.o.seed, Kills: k.o.kills, Early: k.crowd.early.Load(), Reposted: k.crowd.again.Load(), Rest: rest, Lives: k.life}
+	if r.journal, err = st.Journal(ctx); err != nil {
+		return killReport{}, err
+	}
+	if r.Bells, err = st.Bells(ctx); err != nil {
+		return killReport{}, err
+	}
+	ev := k.evidence(r.journal)
+	r.Verdict = judge.Judge(ev)
+	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
+	for _, b := range r.Bells {
+		if b.Unsent > 0 || b.Unacked > 0 {
+			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: judge.Stuck,
+				Text: fmt.Sprintf("consumer %s of %s has %d messages undelivered and %d unacknowledged after a clean stop", b.Name, b.Stream, b.Unsent, b.Unacked)})
+		}
+	}
+	r.times(ev.Journal, k.life)
+	if len(r.Verdict.Violations) > 0 {
+		r.Home = k.home.Dir
+		if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
+			_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
+		}
+	}
+	return r, nil
+}
+
+func (k *killRun) evidence(journal []store.Record) judge.Evidence {
+	ev := judge.Evidence{Asked: map[string]int{}}
+	for _, r := range journal {
+		ev.Journal = append(ev.Journal, r.Event)
+	}
+	for _, m := range k.crowd.messages {
+		ev.Messages = append(ev.Messages, *m)
+		ev.Asked[m.Marker] = k.model.Tally(m.Marker).Requests
+	}
+	if k.sink != nil {
+		ev.Pushed = map[string]int{}
+		for _, p := range k.sink.Pushes() {
+			ev.Pushed[p.Marker]++
+		}
+	}
+	return ev
+}
+
+func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
+	var ready []time.Duration
+	var open []int
+	var restarts []judge.Restart
+	met := 0
+	for _, l := range lives {
+		restarts = append(restarts, l.Restart)
+		if !l.Ready.IsZero() {
+			ready = append(ready, l.Ready.Sub(l.Started))
+		}
+		if l.Early {
+			continue
+		}
+		open = append(open, l.Open)
+		if l.Open >= inFlight {
+			met++
+		}
+	}
+	res := judge.Resumptions(journal, restarts)
+	r.Ready, r.Open = stat.SpreadOf(ready), stat.Median(open)
+	r.First, r.Resumed = stat.SpreadOf(res.First), stat.SpreadOf(res.Turns)
+	r.Overtaken, r.LongestCut = res.Overtaken, res.LongestCut
+	r.FlightShare = float64(met) / float64(max(1, len(open)))
+	v := r.Verdict
+	zero := func(k judge.Kind) goal { return goal{string(k), "0", fmt.Sprint(v.Of(k)), v.Of(k) == 0} }
+	for _, kind := range judge.Kinds() {
+		r.Goals = append(r.Goals, zero(kind))
+	}
+	r.Goals = append(r.Goals,
+		goal{"kills with ≥ 8 turns in flight", "≥ 90 %", fmt.Sprintf("%.0f %%", 100*r.FlightShare), r.FlightShare >= flightGoal},
+		goal{"ready to first resumed turn (p50; max)", "≤ 2 s", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.First.P50), ms(r.First.Max)), r.First.Max <= goalResume})
+}
+
+func (r killReport) print(p printer) {
+	c := r.Verdict.Counts
+	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
+	p.say("%d messages accepted in %d sessions, %d keys posted again; open model requests at a kill: p50 %d", c.Accepted, c.Sessions, r.Reposted, r.Open)
+	p.say("turns: %d completed, %d failed %v, %d cancelled; %d take-overs", c.Events["turn.completed"], c.Events["turn.failed"], c.Failures, c.Events["turn.cancelled"], c.Takeovers)
+	p.say("pushes: %d arrived, of which %d repeats with delivery.unknown recorded (%d); failed: %d", c.Pushed, c.Repeated, c.Events["delivery.unknown"], c.Events["delivery.failed"])
+	p.say("restart to ready: p50 %.0f ms, max %.0f ms; at rest %.1f s after the last one", ms(r.Ready.P50), ms(r.Ready.Max), r.Rest.Seconds())
+	p.say("every interrupted turn goes on after ready: %d turns, p50 %.0f ms, p99 %.0f ms, max %.0f ms", r.Resumed.N, ms(r.Resumed.P50), ms(r.Resumed.P99), ms(r.Resumed.Max))
+	if r.Overtaken > 0 {
+		p.say("%d interrupted turns had not gone on when the next kill came; the longest of these lives was %.0f ms", r.Overtaken, ms(r.LongestCut))
+	}
+	printGoals(p, r.Goals)
+}
+
+const (
+	shownViolations = 12
+	shownSessions   = 4
+	shownEvents     = 120
+)
+
+// printSessions shows the evidence: violations, then the whole story of the first sessions concerned.
+func (r killReport) printSessions(p printer) {
+	p.note("\n%d violations:", len(r.Verdict.Violations))
+	said := map[judge.Kind]int{}
+	for _, v := range r.Verdict.Violations {
+		if said[v.Kind]++; said[v.Kind] <= shownViolations {
+			p.note("  %s %s @%d: %s", v.Kind, v.Session, v.Cursor, v.Text)
+		}
+	}
+	p.note("  (at most %d of a kind; verdict.json has all)", shownViolations)
+	var seen []session.ID
+	for _, v := range r.Verdict.Violations {
+		if v.Session != "" && !slices.Contains(seen, v.Session) && len(seen) < shownSessions {
+			seen = append(seen, v.Session)
+		}
+	}
+	for _, s := range seen {
+		p.note("\n%s:\n%s", s, r.story(s))
+	}
+	p.note("\nkept: %s", r.Home)
+}
+
+// story is all that happened in a session, with the kills that fell into it.
+func (r killReport) story(s session.ID) string {
+	type line struct {
+		at   time.Time
+		text string
+	}
+	var lines []line
+	for _, e := range r.journal {
+		if e.Session == s {
+			b, err := json.Marshal(e.Body)
+			if err != nil {
+				b = []byte(err.Error())
+			}
+			lines = append(lines, line{e.Time, fmt.Sprintf("%d after %d  %s  %s  %.250s", e.Cursor, e.Prev, e.Kind(), e.Source, b)})
+		}
+	}
+	if len(lines) == 0 {
+		return "  no event"
+	}
+	first, last := lines[0].at, lines[len(lines)-1].at
+	for i, l := range r.Lives {
+		if l.Killed.Before(first) || l.Killed.After(last) {
+			continue
+		}
+		lines = append(lines, line{l.Killed, fmt.Sprintf("— kill %d —", i+1)})
+		if !l.Ready.IsZero() {
+			lines = append(lines, line{l.Ready, "— ready —"})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
+	var b strings.Builder
+	for _, l := range lines[:min(len(lines), shownEvents)] {
+		fmt.Fprintf(&b, "  %s  %s\n", l.at.UTC().Format("15:04:05.000"), l.text)
+	}
+	return b.String()
+}

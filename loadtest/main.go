@@ -1,0 +1,114 @@
+// Command loadtest measures jetclaw from outside and tries to break it.
+//
+//	go run ./loadtest turn       what a plain turn costs, beside the floor of the same machine
+//	go run ./loadtest start      start, idle memory, short commands, memory after many turns
+//	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck?
+//	go run ./loadtest fakemodel  an OpenAI-compatible server that repeats what it is told
+//
+// It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP on loopback only, and
+// judges by what it sees there and by the journal that a stopped daemon leaves. It imports no service.
+// Every scenario ends by itself; it exits 1 when a promise was broken, 2 when it was called wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/jetclaw/jetclaw/loadtest/floor"
+)
+
+const usage = `usage: go run ./loadtest COMMAND [flags]
+
+  turn       latency, rate, processor time and memory of plain turns, beside the floor
+  start      start to ready, idle memory, short commands, memory after many turns
+  kill       kill -9 at random instants under load, then judge journal, replies and pushes
+  fakemodel  serve an OpenAI-compatible model that repeats what it is told
+
+COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// errBroken says that a promise was broken; the report has said which.
+var errBroken = errors.New("a promise was broken")
+
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	if len(args) == 0 {
+		_, _ = io.WriteString(errOut, usage)
+		return 2
+	}
+	p := printer{out: out, err: errOut}
+	var err error
+	switch name, rest := args[0], args[1:]; name {
+	case "turn":
+		err = turnCommand(ctx, rest, p)
+	case "start":
+		err = startCommand(ctx, rest, p)
+	case "kill":
+		err = killCommand(ctx, rest, p)
+	case "fakemodel":
+		err = modelCommand(ctx, rest, p)
+	case floor.BusCommand:
+		err = floor.ServeBus(ctx, in, out)
+	case floor.WebCommand:
+		if len(rest) != 1 {
+			err = usageError{errors.New("want the model's URL")}
+		} else {
+			err = floor.ServeWeb(ctx, rest[0], in, out)
+		}
+	case "help", "-h", "--help":
+		_, _ = io.WriteString(out, usage)
+	default:
+		err = usageError{fmt.Errorf("unknown command %q\n%s", name, usage)}
+	}
+	var wrong usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &wrong):
+		p.note("%v", err)
+		return 2
+	}
+	p.note("loadtest %s: %v", args[0], err)
+	return 1
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// parse reads flags, which are the only arguments.
+func parse(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return usageError{err}
+	}
+	if fs.NArg() > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
+	}
+	return nil
+}
+
+// printer writes the report to out and what happens meanwhile to err.
+type printer struct{ out, err io.Writer }
+
+func (p printer) say(format string, args ...any)  { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
+func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
+
+func (p printer) flags(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet("loadtest "+name, flag.ContinueOnError)
+	fs.SetOutput(p.err)
+	return fs
+}

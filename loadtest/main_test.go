@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+)
+
+// The test binary is also the daemon that the scenarios start, and the child in which they measure floors.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "run":
+			if err := standInMain(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "version":
+			os.Exit(0)
+		case floor.BusCommand, floor.WebCommand:
+			main()
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// scenario runs a command against the stand-in.
+func scenario(t *testing.T, args ...string) (code int, out, notes string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	var o, n bytes.Buffer
+	code = run(t.Context(), append(args, "--binary", self), strings.NewReader(""), &o, io.MultiWriter(&n, testWriter{t}))
+	return code, o.String(), n.String()
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(b []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+func killArgs(more ...string) []string {
+	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "50ms-200ms", "--min-up", "300ms", "--max-up", "600ms", "--drain", "3s", "--seed", "7"}, more...)
+}
+
+func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
+	code, out, _ := scenario(t, killArgs("--json")...)
+	var r killReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	c := r.Verdict.Counts
+	if code != 0 || len(r.Verdict.Violations) != 0 || c.Accepted == 0 || c.Takeovers == 0 || c.Pushed < c.Accepted || r.Open < 8 || r.First.N == 0 {
+		t.Errorf("exit %d, %+v", code, r)
+	}
+}
+
+func TestKillFindsForgottenMessages(t *testing.T) {
+	t.Setenv("STANDIN_BUG", "forget")
+	code, out, notes := scenario(t, killArgs("--json")...)
+	var r killReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if code != 1 || r.Verdict.Of(judge.Lost) == 0 || !strings.Contains(notes, "accepted and is not in the journal") {
+		t.Errorf("exit %d, %d lost", code, r.Verdict.Of(judge.Lost))
+	}
+}
+
+func TestKillFindsDoubleAnswers(t *testing.T) {
+	t.Setenv("STANDIN_BUG", "twice")
+	code, out, notes := scenario(t, killArgs()...)
+	if code != 1 || !strings.Contains(out, "doubled") || !strings.Contains(notes, "turn.completed of turn") || !strings.Contains(notes, "turn.completed  standin/1") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+func TestTurnReportsBesideItsFloors(t *testing.T) {
+	code, out, _ := scenario(t, "turn", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--json")
+	var r turnReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if code != 0 || len(r.Lines) != 2 || len(r.Goals) == 0 {
+		t.Fatalf("exit %d, %s", code, out)
+	}
+	for _, l := range r.Lines {
+		if l.Turn.P50 == 0 || l.Added.N == 0 || l.BusTurn.P50 == 0 || l.HTTP.P50 == 0 || l.PerSecond == 0 || l.RSS == 0 || l.Ratios.TurnBothP50 == 0 {
+			t.Errorf("%+v", l)
+		}
+		if want := "message.received turn.started turn.completed delivery.sent"; kinds(l.Shape) != want || len(l.Shape.Steps[0].Rings) != 1 {
+			t.Errorf("shape %s", l.Shape)
+		}
+	}
+}
+
+func kinds(s floor.Shape) string {
+	var all []string
+	for _, st := range s.Steps {
+		all = append(all, st.Kind)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestStartReports(t *testing.T) {
+	code, out, _ := scenario(t, "start", "--starts", "1", "--turns", "10")
+	if code != 0 || !strings.Contains(out, "idle memory") || !strings.Contains(out, "start to ready") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"dance"}, {"turn", "--sync", "never"}, {"kill", "--kills", "0"}, {"kill", "extra"}, {"fakemodel", "--delay", "x"}} {
+		if code := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+			t.Errorf("%q: exit %d, want 2", args, code)
+		}
+	}
+	if code := run(t.Context(), []string{"kill", "--help"}, strings.NewReader(""), io.Discard, io.Discard); code != 0 {
+		t.Errorf("help: exit %d", code)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// startReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
+type startReport struct {
+	Ready       stat.Spread   `json:"ready"`       // from exec to the first answer, empty home
+	ReadyAgain  stat.Spread   `json:"ready_again"` // the same home, stopped cleanly before
+	Idle        int64         `json:"idle_rss"`
+	Turns       int           `json:"turns"`
+	After       int64         `json:"rss_after_turns"`
+	Growth      float64       `json:"growth"` // after / idle
+	Version     time.Duration `json:"version_cpu_ns"`
+	VersionWall time.Duration `json:"version_wall_ns"`
+	Binary      int64         `json:"binary_bytes"`
+	Goals       []goal        `json:"goals"`
+}
+
+// Goals of the design that this scenario measures.
+const (
+	goalReady      = 150 * time.Millisecond
+	goalVersionCPU = 100 * time.Millisecond
+	goalBinary     = 45e6
+	goalIdle       = 45e6
+	goalGrowth     = 1.3
+	idleTime       = 3 * time.Second // until the memory of a start-up is given back
+	slice          = 2 * time.Second // of turns between two looks at their number
+)
+
+func startCommand(ctx context.Context, args []string, p printer) error {
+	fs := p.flags("start")
+	f := addBenchFlags(fs)
+	starts := fs.Int("starts", 7, "of the daemon on an empty home, and on the same home again")
+	turns := fs.Int("turns", 2000, "after which memory is read once more; 0: none")
+	sessions := fs.Int("sessions", 8, "that talk at the same time")
+	perSession := fs.Int("per-session", 20, "turns until a session is replaced by a new one")
+	limit := fs.Duration("limit", 10*time.Minute, "for all turns together")
+	strict := fs.Bool("strict", false, "exit 1 when a goal is missed")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *starts < 1 || *turns < 0 || *sessions < 1 || *perSession < 1 {
+		return usageError{fmt.Errorf("starts, sessions and per-session are at least 1")}
+	}
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %s", *limit))
+	defer cancel()
+
+	r := startReport{}
+	if err := b.starts(ctx, *starts, m, &r); err != nil {
+		return err
+	}
+	if err := b.short(ctx, *starts, &r); err != nil {
+		return err
+	}
+	if err := b.memory(ctx, *turns, exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice}, m, &r); err != nil {
+		return err
+	}
+	r.goals()
+	if *f.json {
+		if err := json.NewEncoder(p.out).Encode(r); err != nil {
+			return err
+		}
+	} else {
+		printGoals(p, r.Goals)
+	}
+	if *strict && slices.ContainsFunc(r.Goals, func(g goal) bool { return !g.Met }) {
+		return errBroken
+	}
+	return nil
+}
+
+func (b *bench) starts(ctx context.Context, n int, m *fakemodel.Server, r *startReport) error {
+	var first, again []time.Duration
+	for i := range n {
+		h, err := b.home(fmt.Sprintf("start-%d", i), "always", m.URL(), "")
+		if err != nil {
+			return err
+		}
+		for _, into := range []*[]time.Duration{&first, &again} {
+			d, err := b.start(ctx, h)
+			if err != nil {
+				return err
+			}
+			*into = append(*into, d.ReadyAfter)
+			if err := d.Stop(stopTime); err != nil {
+				return fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+			}
+		}
+	}
+	r.Ready, r.ReadyAgain = stat.SpreadOf(first), stat.SpreadOf(again)
+	return nil
+}
+
+// short measures a command that never opens the store, and the binary.
+func (b *bench) short(ctx context.Context, n int, r *startReport) error {
+	var wall, used []time.Duration
+	for range n {
+		w, c, err := daemon.Command(ctx, b.binary, "version")
+		if err != nil {
+			return err
+		}
+		wall, used = append(wall, w), append(used, c)
+	}
+	r.VersionWall, r.Version = stat.Median(wall), stat.Median(used)
+	info, err := os.Stat(b.binary)
+	if err != nil {
+		return err
+	}
+	r.Binary = info.Size()
+	return nil
+}
+
+func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel.Server, r *startReport) error {
+	h, err := b.home("memory", "interval", m.URL(), "")
+	if err != nil {
+		return err
+	}
+	d, err := b.start(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer d.Kill()
+	wait(ctx, idleTime)
+	if r.Idle, err = d.RSS(); err != nil {
+		return err
+	}
+	cl := d.client(x.Sessions + 1)
+	defer cl.Close()
+	for i := 0; r.Turns < turns; i++ {
+		x.Run = fmt.Sprintf("mem%d", i)
+		e, err := x.drive(ctx, cl)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+		}
+		r.Turns += e.All
+		b.p.note("%d of %d turns", r.Turns, turns)
+	}
+	wait(ctx, idleTime)
+	if r.After, err = d.RSS(); err != nil {
+		return err
+	}
+	r.Growth = stat.Ratio(r.After, r.Idle)
+	return d.Stop(stopTime)
+}
+
+func (r *startReport) goals() {
+	mb := func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+	r.Goals = []goal{
+		{"start to ready, empty home (median; max)", "≤ 150 ms", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Ready.P50), ms(r.Ready.Max)), r.Ready.P50 <= goalReady},
+		{"start to ready, the home again (median; max)", "≤ 150 ms", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.ReadyAgain.P50), ms(r.ReadyAgain.Max)), r.ReadyAgain.P50 <= goalReady},
+		{"jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", ms(r.Version), ms(r.VersionWall)), r.Version <= goalVersionCPU},
+		{"binary, stripped", "≤ 45 MB", mb(r.Binary), r.Binary <= goalBinary},
+		{"idle memory", "≤ 45 MB", mb(r.Idle), r.Idle <= goalIdle},
+	}
+	if r.Turns > 0 {
+		r.Goals = append(r.Goals, goal{fmt.Sprintf("memory after %d turns", r.Turns), "≤ 1.3× idle",
+			fmt.Sprintf("%s, %.2f×", mb(r.After), r.Growth), r.Growth <= goalGrowth})
+	}
+}

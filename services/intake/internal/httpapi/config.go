@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// Config says where to listen and who may come.
+type Config struct {
+	Listen string            // "127.0.0.1:7450"; a loopback address, port 0 takes any
+	Tokens map[string]string // bearer token by name; the name is part of session ids and of senders ("http:<name>")
+	Hosts  []string          // further Host names to answer to, for a proxy on this machine; without port
+	// Holder says who has a taken address ("process 4711 (caddy)"), or "". nil: nobody can tell.
+	Holder func(addr string) string
+	Stall  time.Duration // a client that takes nothing of a stream for so long is cut; 0: the default
+}
+
+// DefaultConfig is the channel as it is without configuration; it has no tokens yet.
+func DefaultConfig() Config { return Config{Listen: "127.0.0.1:7450", Stall: 10 * time.Second} }
+
+const minToken = 16 // bytes
+
+// Validate says what is wrong, with the key as it stands in the configuration.
+func (c Config) Validate() error {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("channels.http.listen %q: want host:port, as in 127.0.0.1:7450", c.Listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("channels.http.listen %q: not a loopback address: tokens would cross the network in the clear; "+
+			"listen on 127.0.0.1 and put a proxy with TLS before it", c.Listen)
+	}
+	if c.Stall < 0 {
+		return fmt.Errorf("channels.http: a stall of %s: want more than 0", c.Stall)
+	}
+	if len(c.Tokens) == 0 {
+		return errors.New("channels.http: no token: nobody could use it")
+	}
+	owner := make(map[string]string, len(c.Tokens))
+	for name, token := range c.Tokens {
+		if _, err := session.New(agent, channel, name, "x"); err != nil {
+			return fmt.Errorf("channels.http: name of token %q: %w", name, err)
+		}
+		if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("channels.http: token %q: at least %d printable characters without spaces", name, minToken)
+		}
+		if other, ok := owner[token]; ok {
+			return fmt.Errorf("channels.http: tokens %q and %q are the same: nobody could tell who writes", other, name)
+		}
+		owner[token] = name
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+)
+
+// Desk takes messages in and tells what became of them.
+type Desk interface {
+	Submit(ctx context.Context, r wire.Request) (wire.Receipt, error)
+	Reply(ctx context.Context, r wire.ReplyRequest) (wire.Reply, error)
+}
+
+// Feed is the journal and the live deltas as a stream of events follows them.
+type Feed interface {
+	Follow(ctx context.Context, o bus.ReplayOptions, fn func(envelope.Event) error) error
+	SubscribeLive(ctx context.Context, s session.ID, fn func(data []byte)) error
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 16 << 10 // bytes
+	maxOpen       = 4096     // requests at a time, waiting ones included
+	maxBig        = 16       // bodies above smallBody at a time
+	smallBody     = 64 << 10 // bytes
+)
+
+// Server is the HTTP channel. Its requests end by themselves, soon when draining is closed.
+type Server struct {
+	desk     Desk
+	feed     Feed
+	log      *slog.Logger
+	config   Config
+	callers  []caller
+	hosts    map[string]bool
+	maxBody  int64
+	draining <-chan struct{}
+	open     chan struct{} // a slot for each open request
+	big      chan struct{} // a slot for each big body
+	conns    *connections
+	http     *http.Server
+}
+
+// New makes a server. maxText is the largest text in bytes that the gate takes; requests end when draining is closed.
+func New(c Config, desk Desk, feed Feed, log *slog.Logger, maxText int, draining <-chan struct{}) (*Server, error) {
+	if desk == nil || feed == nil || log == nil || draining == nil {
+		return nil, errors.New("the HTTP channel needs a desk, a feed, a logger and a way to stop")
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Stall == 0 {
+		c.Stall = DefaultConfig().Stall
+	}
+	s := &Server{
+		desk: desk, feed: feed, log: log, config: c,
+		callers: callersOf(c.Tokens), hosts: hostsOf(c.Listen, c.Hosts),
+		// JSON may write a byte as \u00XX, and a text a little over the limit is to be refused by the gate, on record.
+		maxBody:  6*int64(maxText) + smallBody,
+		draining: draining,
+		open:     make(chan struct{}, maxOpen),
+		big:      make(chan struct{}, maxBig),
+		conns:    newConnections(),
+	}
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		ReadHeaderTimeout: headerTimeout,
+		// No ReadTimeout: it would end the long polls. Bodies have a deadline of their own.
+		WriteTimeout:   wire.MaxWait + answerTimeout,
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ConnState:      s.conns.changed,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Listen takes the address; Serve has to follow.
+func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	if err == nil {
+		return l, nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fault.New(fault.Unavailable, "channels.http.listen %s: %w", s.config.Listen, err)
+	}
+	who := ""
+	if s.config.Holder != nil {
+		who = s.config.Holder(s.config.Listen)
+	}
+	if who == "" {
+		who = "another process (`ss -ltnp` or `lsof -i` names it)"
+	}
+	return nil, fault.New(fault.Conflict, "channels.http.listen %s is taken by %s: stop it, or choose another address", s.config.Listen, who)
+}
+
+// Serve answers until Shutdown.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve http on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// serve is the one way in: limits, host, route, token, handler.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.panicked(w, r, v)
+		}
+	}()
+	if !s.knownHost(r.Host) {
+		s.failWith(w, http.StatusMisdirectedRequest, problem{Error: "unknown Host: use localhost or 127.0.0.1", Kind: fault.Denied})
+		return
+	}
+	select {
+	case s.open <- struct{}{}:
+		defer func() { <-s.open }()
+	default:
+		s.fail(w, r, fault.New(fault.Busy, "%d requests are open: try again later", maxOpen))
+		return
+	}
+	rt, arg := find(r.URL.Path)
+	if rt == nil {
+		s.failWith(w, http.StatusNotFound, problem{Error: "there is nothing at this path", Kind: fault.NotFound})
+		return
+	}
+	if r.Method != rt.method && (rt.method != http.MethodGet || r.Method != http.MethodHead || rt.stream) {
+		w.Header().Set("Allow", rt.method)
+		s.failWith(w, http.StatusMethodNotAllowed, problem{Error: "use " + rt.method, Kind: fault.Invalid})
+		return
+	}
+	var who caller
+	if !rt.public {
+		var ok bool
+		if who, ok = s.authenticate(r); !ok {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="jetclaw"`)
+			s.failWith(w, http.StatusUnauthorized, problem{Error: "send a valid token: Authorization: Bearer TOKEN", Kind: fault.Denied})
+			return
+		}
+	}
+	rt.handle(s, w, r, who, arg)
+}
+
+// panicked keeps a panic of one request from ending the process, and says so loudly.
+func (s *Server) panicked(w http.ResponseWriter, r *http.Request, v any) {
+	if v == http.ErrAbortHandler { //nolint:errorlint,err113 // the value that net/http documents
+		panic(v)
+	}
+	s.log.Error("http request panicked", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+	s.failWith(w, http.StatusInternalServerError, problem{Error: "internal error: the log of the daemon has it", Kind: fault.Internal})
+}

@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// Status is what became of a message, as callers are told.
+type Status string
+
+// The statuses. AwaitingApproval is told when a call of the turn waits for a person.
+const (
+	Pending          Status = "pending"
+	Completed        Status = "completed"
+	Failed           Status = "failed"
+	Refused          Status = "refused"
+	Cancelled        Status = "cancelled"
+	AwaitingApproval Status = "awaiting_approval"
+)
+
+// Request hands one message, edit or command to the gate (svc.intake.submit, svc.intake.control).
+type Request struct {
+	Session string           `json:"session"` // full id
+	From    messagev1.Sender `json:"from"`    // as the channel proves it
+	Text    Text             `json:"text,omitempty"`
+	Key     string           `json:"key,omitempty"`   // the source's own; "": one is made, and a repeat is another message
+	Edits   string           `json:"edits,omitempty"` // id of the message that Text replaces
+	Verb    messagev1.Verb   `json:"verb,omitempty"`  // a command instead of a text
+	Trace   string           `json:"trace,omitempty"` // W3C traceparent
+}
+
+// Receipt says that it is in the journal.
+type Receipt struct {
+	MessageID string     `json:"message_id"` // id of the event
+	Session   session.ID `json:"session"`
+	Cursor    uint64     `json:"cursor"` // of the event
+	Status    Status     `json:"status"` // pending at first; a repeat of a key is told what became of it
+}
+
+// ReplyRequest asks what became of a message, and waits for it when it is pending (svc.intake.reply).
+type ReplyRequest struct {
+	Session   string `json:"session"`
+	MessageID string `json:"message_id"`
+	WaitMS    int64  `json:"wait_ms,omitempty"` // milliseconds; at most MaxWait
+}
+
+// MaxWait is the longest that one question for a reply may wait.
+const MaxWait = 120 * time.Second
+
+// Wait is the bounded time to wait.
+func (r ReplyRequest) Wait() time.Duration {
+	return time.Duration(min(max(r.WaitMS, 0), MaxWait.Milliseconds())) * time.Millisecond
+}
+
+// Reply is what became of a message.
+type Reply struct {
+	MessageID string     `json:"message_id"`
+	Session   session.ID `json:"session"`
+	Status    Status     `json:"status"`
+	Text      string     `json:"text"`             // the answer, or what to tell the person; "" while pending
+	Cause     string     `json:"cause,omitempty"`  // class of a failure or refusal
+	Cursor    uint64     `json:"cursor,omitempty"` // of the event that ended it
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+)
+
+func TestDecode(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{`{"session":"a","text":"b"}`, ""},
+		{`{"session":"a","text":null}`, ""},
+		{"{\"session\":\"a\"}\n ", ""},
+		{``, "empty"},
+		{`{"session":"a"`, "ends too early"},
+		{`{"session":"a"} {}`, "goes on"},
+		{`{"session":"a"}]`, "goes on"},
+		{`{"sesion":"a"}`, `unknown field "sesion"`},
+		{`{"session":7}`, `field "session" is a number, want a string`},
+		{`{"from":{"id":true}}`, `field "from.id" is a bool, want a string`},
+		{`[]`, "want an object"},
+		{`{"session":x}`, "not JSON"},
+	} {
+		var r Request
+		err := Decode([]byte(tc.in), &r)
+		if tc.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tc.in, err)
+			}
+			continue
+		}
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.in, err, tc.want)
+		}
+	}
+}
+
+func TestTextKeepsBadBytes(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"text":"a\u00e4\n\"b"}`: "aä\n\"b",
+		"{\"text\":\"a\xff\"}":    "a\xff",
+		"{\"text\":\"ä\uFFFD\"}":  "ä\uFFFD",
+	} {
+		var r Request
+		if err := Decode([]byte(in), &r); err != nil || string(r.Text) != want {
+			t.Errorf("%q: %q, %v", in, r.Text, err)
+		}
+	}
+}
+
+func TestLineOf(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	for _, tc := range []struct {
+		body envelope.Body
+		want string
+	}{
+		{messagev1.Control{From: messagev1.Sender{ID: "local"}, Verb: messagev1.Stop}, `"type":"control.requested.v1","id":"m1","cause":"","prev":3,"data":{"from":{"id":"local"},"verb":"stop"}}`},
+		{envelope.Unknown{Type: "x.y.v9", Data: []byte("{\"a\":\n1}")}, `"type":"x.y.v9","id":"m1","cause":"","prev":3,"data":{"a":1}}`},
+		{envelope.Unknown{Type: "x.y.v9", Data: []byte("\n\xff")}, `"type":"x.y.v9","id":"m1","cause":"","prev":3,"data":"\n\ufffd"}`},
+	} {
+		got, err := LineOf(envelope.Event{ID: "m1", Session: "main.http.a.b", Cursor: 7, Prev: 3, Time: at, Body: tc.body})
+		want := `{"cursor":7,"time":"2026-01-02T03:04:05.000006Z","session":"main.http.a.b",` + tc.want
+		if err != nil || string(got) != want {
+			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		}
+	}
+}
+
+func TestWaitIsBounded(t *testing.T) {
+	for ms, want := range map[int64]time.Duration{-1: 0, 0: 0, 250: 250 * time.Millisecond, 1 << 60: MaxWait} {
+		if got := (ReplyRequest{WaitMS: ms}).Wait(); got != want {
+			t.Errorf("%d ms: %v", ms, got)
+		}
+	}
+}

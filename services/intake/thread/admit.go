@@ -1,0 +1,139 @@
+package thread
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+)
+
+// Limits of the gate.
+type Limits struct {
+	MaxBytes int // of a text, as it came in
+}
+
+// DefaultLimits are the limits when nothing else is configured.
+func DefaultLimits() Limits { return Limits{MaxBytes: 1 << 20} }
+
+// Inbound is what a channel hands in. Who From is, and that they may write here, the channel has proved.
+type Inbound struct {
+	From  messagev1.Sender
+	Text  string         // as it came in; any bytes
+	Edits string         // id of the message that Text replaces, or ""
+	Verb  messagev1.Verb // a command given by other means than text (a button, an endpoint); Text is then not read
+}
+
+// maxName bounds how much of a sender's display name is kept, in bytes.
+const maxName = 128
+
+// The commands of a text. The first word has to be exactly one of them.
+const (
+	stopCommand = "/stop"
+	newCommand  = "/new"
+)
+
+// Admit is the one gate for every way in. It returns messagev1.Received, Edited, Control or Refused.
+//
+// A text is taken when it is not longer than the limit, is valid UTF-8 without NUL, and has something in it besides
+// white space. It is kept as written but for two things: CR LF and CR become LF, and the other control characters
+// (C0 but tab, DEL, C1) are dropped, since they mean nothing in a message and can drive the terminal that shows it.
+func Admit(in Inbound, l Limits) messagev1.Event {
+	from := messagev1.Sender{ID: in.From.ID, Name: cleanName(in.From.Name)}
+	refuse := func(r messagev1.Reason, format string, args ...any) messagev1.Event {
+		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: len(in.Text)}
+	}
+	switch in.Verb {
+	case "":
+	case messagev1.Stop, messagev1.New:
+		return messagev1.Control{From: from, Verb: in.Verb}
+	default:
+		return refuse(messagev1.Denied, "there is no command %.40q: use %q or %q", string(in.Verb), messagev1.Stop, messagev1.New)
+	}
+	if len(in.Text) > l.MaxBytes {
+		return refuse(messagev1.TooLarge, "the text has %d bytes, at most %d are taken: shorten it or send it in parts", len(in.Text), l.MaxBytes)
+	}
+	if i := firstInvalid(in.Text); i >= 0 {
+		return refuse(messagev1.NotUTF8, "the text is not UTF-8: byte %d is 0x%02x", i, in.Text[i])
+	}
+	if i := strings.IndexByte(in.Text, 0); i >= 0 {
+		return refuse(messagev1.NotUTF8, "this is not text: byte %d is NUL", i)
+	}
+	text := clean(in.Text)
+	word, rest := firstWord(text)
+	switch {
+	case word == "":
+		return refuse(messagev1.Empty, "the text is empty: write something")
+	case in.Edits != "":
+		return messagev1.Edited{Message: in.Edits, From: from, Text: text}
+	case word == stopCommand: // whatever follows: who writes this wants it to stop
+		return messagev1.Control{From: from, Verb: messagev1.Stop}
+	case word == newCommand && rest == "":
+		return messagev1.Control{From: from, Verb: messagev1.New}
+	case word == newCommand: // taking the command would lose the text
+		return refuse(messagev1.Denied, "%s stands alone: send it first, then the text", newCommand)
+	}
+	return messagev1.Received{From: from, Text: text}
+}
+
+func firstInvalid(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// clean expects valid UTF-8. Most texts come back as they are.
+func clean(s string) string {
+	if !strings.ContainsFunc(s, dropped) {
+		return s
+	}
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case dropped(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func dropped(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f
+}
+
+func cleanName(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r == 0 || dropped(r) {
+			return -1
+		}
+		return r
+	}, s)), " ")
+	if len(s) <= maxName {
+		return s
+	}
+	cut := maxName
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut]
+}
+
+func firstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	i := strings.IndexFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' })
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], strings.TrimSpace(text[i:])
+}

@@ -1,0 +1,13 @@
+// Package thread is the pure machine of intake: what came into one session from outside, and what became of it.
+//
+// It has two halves. [Admit] is the one gate for every way in: a message, an edit, a command, from whatever channel,
+// becomes exactly one event of messagev1, which may be a refusal. [State] is the fold of a session: for each thing that
+// came in, by its id, the cursor of its event and the cursor and kind of what answered it. From it follow the two
+// promises of intake: the same source key gives the same answer for as long as the session lives, and a reply can be
+// looked up after any restart.
+//
+// An id is derived from the session and the source's key ([MessageID]), so looking up by key and by id is the same
+// thing, and a second event with a known id changes nothing.
+//
+// State is a value: Apply copies what it changes, a few nodes of a trie and not the whole of a long session.
+package thread

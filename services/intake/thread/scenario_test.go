@@ -1,0 +1,151 @@
+package thread
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+var update = flag.Bool("update", false, "rewrite the scenarios with what happens now")
+
+// TestScenarios runs testdata/*.txt. A line is a comment (#) or a step; what the step shows follows it, indented by ">".
+//
+//	send KEY TEXT…        goes through the gate and, unless its key is known, into the journal
+//	press KEY VERB        a command that is no text
+//	edit KEY OF TEXT…     OF is the key of the message
+//	complete|fail|cancel KEY…   ends a turn that answers these
+//	step TURN, continue, delete
+//	show KEY…             what is known of them
+//	restart               goes on from a snapshot
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			run := scenario{t: t}
+			for line := range strings.Lines(string(data)) {
+				line = strings.TrimRight(line, "\n")
+				if strings.HasPrefix(line, ">") {
+					continue
+				}
+				fmt.Fprintln(&out, line)
+				if line != "" && !strings.HasPrefix(line, "#") {
+					for _, shown := range run.step(line) {
+						fmt.Fprintln(&out, ">", shown)
+					}
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(out.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out.String() != string(data) {
+				t.Errorf("go test -update shows the difference; got:\n%s", out.String())
+			}
+		})
+	}
+}
+
+type scenario struct {
+	t     *testing.T
+	state State
+	last  uint64
+}
+
+func (sc *scenario) step(line string) []string {
+	f := strings.Fields(line)
+	args := f[1:]
+	ids := func(keys []string) (out []string) {
+		for _, k := range keys {
+			out = append(out, MessageID(testSession, k))
+		}
+		return out
+	}
+	from := messagev1.Sender{ID: "local"}
+	switch f[0] {
+	case "send":
+		return sc.submit(args[0], Inbound{From: from, Text: strings.Join(args[1:], " ")})
+	case "press":
+		return sc.submit(args[0], Inbound{From: from, Verb: messagev1.Verb(args[1])})
+	case "edit":
+		return sc.submit(args[0], Inbound{From: from, Edits: ids(args[1:2])[0], Text: strings.Join(args[2:], " ")})
+	case "complete":
+		sc.append("", turnv1.Completed{Answers: ids(args)})
+	case "fail":
+		sc.append("", turnv1.Failed{Answers: ids(args)})
+	case "cancel":
+		sc.append("", turnv1.Cancelled{Answers: ids(args)})
+	case "step":
+		sc.append("", turnv1.Stepped{Outcome: turnv1.Outcome{Turn: args[0]}})
+	case "continue":
+		sc.append("", turnv1.Continued{})
+	case "delete":
+		sc.append("", turnv1.SessionDeleted{})
+	case "restart":
+		b, err := json.Marshal(sc.state)
+		if err != nil {
+			sc.t.Fatal(err)
+		}
+		sc.state = State{}
+		if err := json.Unmarshal(b, &sc.state); err != nil {
+			sc.t.Fatal(err)
+		}
+	case "show":
+		return sc.show(args)
+	default:
+		sc.t.Fatalf("no such step: %s", line)
+	}
+	return nil
+}
+
+func (sc *scenario) submit(key string, in Inbound) []string {
+	if it, ok := sc.state.Find(MessageID(testSession, key)); ok {
+		return []string{fmt.Sprintf("known: cursor %d, %s", it.Cursor, it.Status)}
+	}
+	body := Admit(in, Limits{MaxBytes: 20})
+	sc.append(MessageID(testSession, key), body)
+	shown := fmt.Sprintf("%d %s", sc.last, body.EventType())
+	if r, ok := body.(messagev1.Refused); ok {
+		shown += fmt.Sprintf(" %s: %s", r.Reason, r.Detail)
+	}
+	return []string{shown}
+}
+
+func (sc *scenario) append(id string, b envelope.Body) {
+	sc.last++
+	sc.state = sc.state.Apply(envelope.Event{ID: id, Session: testSession, Cursor: sc.last, Body: b})
+}
+
+func (sc *scenario) show(keys []string) (out []string) {
+	for _, k := range keys {
+		it, ok := sc.state.Find(MessageID(testSession, k))
+		if !ok {
+			out = append(out, k+" unknown")
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s at %d: %s %d", k, it.Cursor, it.Status, it.Outcome))
+	}
+	if sc.state.WaitsForCalls() {
+		out = append(out, "waits for calls")
+	}
+	if sc.state.Deleted() {
+		out = append(out, "deleted")
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+// Package channel is what the outbox and the senders of its push channels say to each other: one item to send, and what
+// became of it. The three classes of error are what keeps an answer from being lost or shown twice.
+package channel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// Item is one attempt to show one thing.
+type Item struct {
+	Session  session.ID
+	Delivery string   // the same for all attempts: a receiver can recognise a repeat by it
+	Attempt  int      // from 1
+	Repeat   bool     // an earlier attempt may have arrived
+	Kind     string   // of the event that is shown: "turn.completed"
+	Text     string   //
+	Answers  []string // ids of the messages that it answers
+}
+
+// Class says what is known after an attempt without a receipt.
+type Class string
+
+const (
+	Permanent Class = "permanent" // it did not arrive and never will: refused
+	Retry     Class = "retry"     // it did not arrive; later it may
+	Unknown   Class = "unknown"   // it may have arrived
+)
+
+// Error is what became of an attempt without a receipt.
+type Error struct {
+	Class  Class
+	After  time.Duration // Retry: not before, as the channel asks; 0 when it does not say
+	Reason string        // for the journal: short, without secrets
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// Errorf makes an Error.
+func Errorf(c Class, format string, args ...any) *Error {
+	return &Error{Class: c, Reason: fmt.Sprintf(format, args...)}
+}
+
+// ErrorOf finds the Error in err. An error of no class is Unknown: whoever did not say that nothing arrived does not know.
+func ErrorOf(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Class: Unknown, Reason: err.Error()}
+}

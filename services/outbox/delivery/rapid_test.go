@@ -1,0 +1,115 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"flag"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/outbox/delivery"
+)
+
+// The worlds are cheap, and the rare ones are the interesting ones: 2,000 take half a second. -rapid.checks is heeded.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("2000"); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
+
+func drawFact(t *rapid.T) envelope.Body {
+	return rapid.SampledFrom([]envelope.Body{
+		completed("an answer"), completed("an answer"), completed("another"), completed(""),
+		turnv1.Failed{Text: "the model is gone"},
+		turnv1.Cancelled{Answers: []string{"m1"}},
+		messagev1.Received{Text: "hello"},
+		turnv1.SessionReset{},
+	}).Draw(t, "fact")
+}
+
+func TestMachineUnderFaults(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(rapid.Bool().Draw(t, "zombies"), rapid.Bool().Draw(t, "resend"), rapid.IntRange(1, 4).Draw(t, "attempts"))
+		who := rapid.IntRange(0, 1)
+		anyEnd := func() outcome { return outcome(rapid.IntRange(0, int(outcomes)-1).Draw(t, "outcome")) }
+		t.Repeat(map[string]func(*rapid.T){
+			"":     func(t *rapid.T) { w.check(t, false) },
+			"fact": func(t *rapid.T) { w.fact(drawFact(t)) },
+			"delete": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
+					w.fact(turnv1.SessionDeleted{})
+				}
+			},
+			"crash": func(t *rapid.T) { w.crash(who.Draw(t, "worker")) },
+			"tick": func(t *rapid.T) {
+				w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 20, 31, 40, 600}).Draw(t, "seconds")) * time.Second)
+			},
+			"stale load": func(t *rapid.T) {
+				i := who.Draw(t, "worker")
+				w.load(i, rapid.IntRange(w.workers[i].seen, len(w.journal)).Draw(t, "upto"))
+			},
+			"act": func(t *rapid.T) {
+				w.act(who.Draw(t, "worker"), rapid.Bool().Draw(t, "suspect"), anyEnd)
+			},
+			"load and act": func(t *rapid.T) {
+				i := who.Draw(t, "worker")
+				w.load(i, len(w.journal))
+				w.act(i, rapid.Bool().Draw(t, "suspect"), anyEnd)
+			},
+			"overtake": func(t *rapid.T) { // the other one looks while this one pauses, and this one goes on
+				i := who.Draw(t, "worker")
+				w.load(i, len(w.journal))
+				w.act(i, false, anyEnd)
+				w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 31, 36}).Draw(t, "pause")) * time.Second)
+				for range rapid.IntRange(1, 3).Draw(t, "steps") {
+					w.load(1-i, len(w.journal))
+					w.act(1-i, rapid.Bool().Draw(t, "suspect"), anyEnd)
+				}
+				w.act(i, false, anyEnd)
+			},
+			"run": func(t *rapid.T) { // far enough for a whole delivery
+				i := who.Draw(t, "worker")
+				for range rapid.IntRange(2, 6).Draw(t, "steps") {
+					w.load(i, len(w.journal))
+					w.act(i, false, anyEnd)
+				}
+			},
+		})
+		last := outcome(rapid.IntRange(0, int(cutBefore)).Draw(t, "at last"))
+		w.settle(t, func() outcome { return last })
+		w.check(t, true)
+		w.checkStates(t)
+	})
+}
+
+// checkStates: states are values (folding on, also into other futures, changes none), and JSON keeps them.
+func (w *world) checkStates(t *rapid.T) {
+	for n, s := range w.states {
+		if s2 := s.Apply(event(n+1, "branch", completed("another future"))); len(s2.Queue) != len(s.Queue)+1 {
+			t.Fatalf("state %d took no item: %+v", n, s2)
+		}
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(data) != w.jsons[n] {
+			t.Fatalf("state %d was changed by a later fold:\n%s\n%s", n, w.jsons[n], data)
+		}
+		var back delivery.State
+		if err := json.Unmarshal(data, &back); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(back, s) {
+			t.Fatalf("state %d is not what JSON keeps:\n%+v\n%+v", n, s, back)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package delivery
+
+import (
+	"slices"
+	"time"
+)
+
+// State is what one session still has to show. Its zero value is a session with nothing to show. Values share nothing
+// that is ever written: an old State stays as it was.
+type State struct {
+	Channel string `json:"channel,omitempty"` // of the session; set with the first item
+	Queue   []Item `json:"queue,omitempty"`   // in journal order; only the first may be beyond Pending
+	// Done are the last items that left the queue, oldest first, at most doneRing: a second event with the id or key
+	// of one of them shows nothing.
+	Done []Name `json:"done,omitempty"`
+}
+
+// doneRing is how many finished items are remembered. A duplicate comes soon after the first (a retry whose
+// acknowledgement was lost); the server's own window catches the rest.
+const doneRing = 32
+
+// Name is what an item can be recognised by.
+type Name struct {
+	ID  string `json:"id"`
+	Key string `json:"key,omitempty"` // the source's own key, when it has one
+}
+
+// Item is one thing to show.
+type Item struct {
+	Name
+	Kind    string   `json:"kind"` // of the event that carries it: "turn.completed"
+	Text    string   `json:"text"`
+	Answers []string `json:"answers,omitempty"` // ids of the messages that it answers
+
+	Phase   Phase     `json:"phase"`
+	Since   time.Time `json:"since,omitzero"`    // when the phase began; not kept for Pending
+	Attempt int       `json:"attempt,omitempty"` // the open one, else the last one; 0 before the first
+	Repeat  bool      `json:"repeat,omitempty"`  // an attempt may have arrived
+	Begun   time.Time `json:"begun,omitzero"`    // start of the first attempt
+	Last    string    `json:"last"`              // id of the last event about this item: the cause of the next
+
+	Claim    uint64    `json:"claim,omitempty"`   // Started: cursor of the event that claims the attempt
+	Worker   string    `json:"worker,omitempty"`  // Started: its owner
+	Deadline time.Time `json:"deadline,omitzero"` // Started: after it anybody may take over
+
+	Due    time.Time `json:"due,omitzero"`     // Deferred: when the next attempt may begin
+	Reason string    `json:"reason,omitempty"` // Deferred: why
+}
+
+// Phase is where an item of the queue stands. What is sent, failed or held is not in the queue any more.
+type Phase string
+
+const (
+	Pending  Phase = "pending"  // not tried yet
+	Started  Phase = "started"  // an attempt is claimed
+	Deferred Phase = "deferred" // the last attempt did not arrive
+	Unknown  Phase = "unknown"  // the last attempt may have arrived, and is to be repeated
+)
+
+// Head is the one item that may move; false when there is nothing to show.
+func (s State) Head() (Item, bool) {
+	if len(s.Queue) == 0 {
+		return Item{}, false
+	}
+	return s.Queue[0], true
+}
+
+func (s State) knows(n Name) bool {
+	same := func(o Name) bool { return o.ID == n.ID || n.Key != "" && o.Key == n.Key }
+	return slices.ContainsFunc(s.Done, same) ||
+		slices.ContainsFunc(s.Queue, func(i Item) bool { return same(i.Name) })
+}
+
+func (s State) push(channel string, i Item) State {
+	s.Channel = channel
+	s.Queue = append(slices.Clip(s.Queue), i) // clipped: the append copies, so that no other State sees it
+	return s
+}
+
+func (s State) replaceHead(i Item) State {
+	s.Queue = slices.Clone(s.Queue)
+	s.Queue[0] = i
+	return s
+}
+
+func (s State) dropHead() State {
+	kept := s.Done
+	if len(kept) >= doneRing {
+		kept = kept[len(kept)-doneRing+1:]
+	}
+	s.Done = append(slices.Clip(kept), s.Queue[0].Name)
+	if len(s.Queue) == 1 {
+		s.Queue = nil
+	} else {
+		s.Queue = slices.Clone(s.Queue[1:]) // a clone lets go of the text that was shown
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+// Package outbox shows a session's answers, failures and notices to the person, in journal order, and records what became
+// of each: sent, failed, or unknown.
+//
+// It promises, for each session:
+//
+//   - Order. Item k is first touched when all before it are sent, failed or held. A session whose channel is down waits;
+//     the others do not.
+//   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled and notice.posted with a text ends with one
+//     delivery.sent, delivery.failed or delivery.unknown{resend: false}, whoever dies in between.
+//   - No silent repeat. A second attempt follows only one that is recorded as not arrived (delivery.deferred) or as
+//     perhaps arrived (delivery.unknown); after the latter it is marked as a repeat, on the wire too.
+//   - A permanent error is not tried again. What may be tried again is tried Limits.Attempts times with growing waits.
+//
+// It does not promise exactly once: a channel without idempotency keys cannot. A worker that is taken for dead while it
+// still sends cannot be called back either; the time limit of a send and the grace after it keep that to broken clocks.
+//
+// # Channels
+//
+// On a mailbox channel (http, terminal) whoever wants an answer reads it from the journal: an item is sent as soon as it
+// is its turn. A channel with a Sender is called. Items of a channel that has neither fail, as nobody would see them. The
+// HTTP channel is a mailbox until a callback is configured; then its items are pushed, and can still be asked for.
+//
+// # When it dies
+//
+// The machine is services/outbox/delivery, the shell bus/actor. On a push channel:
+//
+//	it dies                          the journal has          what follows
+//	before the claim                 the item                 the doorbell comes again; nothing happened
+//	after the claim, before the call delivery.started         nobody can tell that it did not call: as the next
+//	during the call                  delivery.started         the owner does not answer, or its deadline passes: another
+//	                                                          appends delivery.unknown, and repeats or holds by policy
+//	after the call, before the       delivery.started         the same; this is the repeat that a person may see
+//	outcome is stored
+//	after the outcome                the outcome              the doorbell comes again; the next item, or nothing
+//	while it waits for a time        delivery.deferred        the doorbell (up to a minute) or a stored timer rings
+//
+// Unknown also follows a call that was written and not answered. With Limits.ResendUnknown it is repeated after the same
+// wait as an attempt that did not arrive, and counts as an attempt; without, it is held: nothing sends it any more, and
+// the items behind it go on. What is held or failed stays readable in the journal.
+//
+// Deleting a session drops what it was still owed; a reset does not.
+package outbox

@@ -1,0 +1,112 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/outbox/delivery"
+)
+
+func kind(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
+
+// Spec says what the outbox does on the bus.
+func Spec() bus.Spec {
+	return bus.Spec{
+		Name: "outbox",
+		Appends: []string{
+			kind(deliveryv1.Started{}), kind(deliveryv1.Sent{}), kind(deliveryv1.Deferred{}),
+			kind(deliveryv1.Failed{}), kind(deliveryv1.Unknown{}),
+		},
+		Doorbells: []string{
+			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
+			kind(noticev1.Posted{}) + ".*",
+		},
+		Timers:    true,
+		Snapshots: true,
+	}
+}
+
+// Config is what the outbox needs.
+type Config struct {
+	Conn    *bus.Conn         // as Spec().Name; required
+	Senders map[string]Sender // of the push channels, by name: "http"; a mailbox channel named here is pushed instead
+	Limits  delivery.Limits   // zero: the default ones
+	Log     *slog.Logger      // required
+}
+
+// Service is the outbox; see the package documentation.
+type Service struct {
+	actor   *actor.Actor[delivery.State]
+	senders map[string]Sender
+	limits  delivery.Limits
+	log     *slog.Logger
+}
+
+// New makes the service; Run starts it, once.
+func New(c Config) (*Service, error) {
+	switch {
+	case c.Conn == nil:
+		return nil, errors.New("the outbox needs a connection to the bus")
+	case c.Log == nil:
+		return nil, errors.New("the outbox needs a logger")
+	case c.Limits.Attempts == 0 && c.Limits.Routes == nil && c.Limits.Backoff == nil:
+		c.Limits = delivery.DefaultLimits()
+	}
+	s := &Service{senders: maps.Clone(c.Senders), limits: c.Limits, log: c.Log}
+	s.limits.Routes = maps.Clone(c.Limits.Routes)
+	if s.limits.Routes == nil {
+		s.limits.Routes = map[string]delivery.Route{}
+	}
+	for name, sender := range s.senders {
+		if sender == nil {
+			return nil, fmt.Errorf("the outbox has no sender for channel %q", name)
+		}
+		s.limits.Routes[name] = delivery.Push
+	}
+	for name, route := range s.limits.Routes {
+		if route == delivery.Push && s.senders[name] == nil {
+			return nil, fmt.Errorf("the outbox has no sender for channel %q", name)
+		}
+	}
+	if err := s.limits.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	s.actor, err = actor.New(s.machine(), c.Conn, Spec(), actor.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("actor of the outbox: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Service) machine() actor.Machine[delivery.State] {
+	return actor.Machine[delivery.State]{
+		Service: Spec().Name,
+		Version: delivery.Version,
+		Apply:   delivery.State.Apply,
+		Next: func(st delivery.State, v machine.View) machine.Step {
+			return st.Next(v, s.limits)
+		},
+		Perform: s.perform,
+	}
+}
+
+// Run delivers until ctx ends; it returns once sends under way have ended or were cut off.
+func (s *Service) Run(ctx context.Context) error {
+	s.log.Info("outbox runs", "push", slices.Sorted(maps.Keys(s.senders)))
+	return s.actor.Run(ctx)
+}
+
+// Ready returns once doorbells are taken, or with ctx's error.
+func (s *Service) Ready(ctx context.Context) error { return s.actor.Ready(ctx) }

@@ -1,0 +1,54 @@
+package offline_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jetclaw/jetclaw/services/turns/internal/offline"
+	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/turn"
+)
+
+func TestGenerate(t *testing.T) {
+	user := func(text string) turn.Message { return turn.Message{Role: turn.User, Text: text} }
+	for _, c := range []struct {
+		name     string
+		messages []turn.Message
+		starts   string
+		call     string
+	}{
+		{"the first answer introduces it", []turn.Message{user("hello")}, "You said: \"hello\"\n\nI am jetclaw's offline model", ""},
+		{"later ones are short", []turn.Message{user("a"), {Role: turn.Assistant, Text: "b"}, user("hi")}, `You said: "hi" (offline model)`, ""},
+		{"a tool call", []turn.Message{user(` !tool fs__read  {"path": "a b"}`)}, "I ask for the tool fs__read.", `fs__read {"path": "a b"}`},
+		{"a tool call without a name", []turn.Message{user("!tool")}, "To ask for a tool call", ""},
+		{"results", []turn.Message{
+			user("x"), {Role: turn.Assistant}, {Role: turn.Tool, Name: "a", Text: "one"}, {Role: turn.Tool, Name: "b", Text: "two"},
+		}, "The tool a said: one\nThe tool b said: two", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var streamed strings.Builder
+			a, err := offline.Model{}.Generate(t.Context(), model.Request{Messages: c.messages}, func(d string) { streamed.WriteString(d) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := ""
+			for _, x := range a.Calls {
+				call += x.Tool + " " + x.Arguments
+			}
+			if !strings.HasPrefix(a.Text, c.starts) || call != c.call || streamed.String() != a.Text {
+				t.Errorf("got %q, calls %q, streamed %q", a.Text, call, streamed.String())
+			}
+		})
+	}
+}
+
+func TestGenerateEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := offline.Model{}.Generate(ctx, model.Request{Messages: []turn.Message{{Role: turn.User, Text: "hi"}}}, func(string) {})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
