@@ -24,7 +24,6 @@ type killOptions struct {
 	perSession int
 	delay      fakemodel.Delay
 	sync       string
-	minUp      time.Duration
 	maxUp      time.Duration
 	drain      time.Duration
 	callback   bool
@@ -35,6 +34,10 @@ const (
 	earlyTime  = 120 * time.Millisecond // after exec
 	inFlight   = 8                      // turns that a kill should interrupt
 	flightGoal = 0.9                    // of the kills do
+
+	anywhereShare  = 0.06 // of the kills do not wait for turns in flight
+	flightPatience = 10 * time.Second
+	flightPoll     = 5 * time.Millisecond
 )
 
 // killCommand kills the daemon again and again and judges what is left.
@@ -49,8 +52,7 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.IntVar(&o.perSession, "per-session", 20, "messages until a session is replaced by a new one")
 	delay := fs.String("delay", "0-500ms", "of the model")
 	fs.StringVar(&o.sync, "sync", "always", "bus.sync")
-	fs.DurationVar(&o.minUp, "min-up", 150*time.Millisecond, "shortest life after ready")
-	fs.DurationVar(&o.maxUp, "max-up", 2500*time.Millisecond, "longest life after ready")
+	fs.DurationVar(&o.maxUp, "max-up", 2*time.Second, "longest life after 8 turns are in flight; a few kills do not wait for them")
 	fs.DurationVar(&o.drain, "drain", time.Minute, "for everything to come to rest after the last kill")
 	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
 	if err := parse(fs, args); err != nil {
@@ -60,8 +62,8 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
 		return usageError{err}
 	}
-	if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.minUp < 0 || o.maxUp <= o.minUp {
-		return usageError{errors.New("kills, sessions, window and per-session are at least 1, and max-up is above min-up")}
+	if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.maxUp <= 0 {
+		return usageError{errors.New("kills, sessions, window, per-session and max-up are at least 1")}
 	}
 	if o.seed == 0 {
 		o.seed = rand.Uint64()
@@ -72,7 +74,7 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	}
 	defer b.close()
 	p.note("seed %d", o.seed)
-	limit := time.Duration(o.kills)*(o.maxUp+10*time.Second) + o.drain + 3*time.Minute
+	limit := time.Duration(o.kills)*(o.maxUp+flightPatience+readyTime) + o.drain + 3*time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.killRun(ctx, o)
@@ -93,7 +95,8 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 		return errBroken
 	}
 	if r.FlightShare < flightGoal {
-		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little", 100*r.FlightShare, inFlight, 100*flightGoal)
+		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little",
+			100*r.FlightShare, inFlight, 100*flightGoal)
 	}
 	return nil
 }
@@ -157,7 +160,7 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 	p := d.Process
 	for i := range k.o.kills {
-		if !wait(ctx, k.o.minUp+time.Duration(k.rnd.Float64()*float64(k.o.maxUp-k.o.minUp))) {
+		if !k.live(ctx) {
 			p.Kill()
 			return nil, context.Cause(ctx)
 		}
@@ -186,6 +189,19 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 		}
 	}
 	return d, nil
+}
+
+// live lets the daemon live for a random time: most often counted from when enough turns are in flight, and now and then
+// from when it was ready, so that no instant is spared.
+func (k *killRun) live(ctx context.Context) bool {
+	if k.rnd.Float64() >= anywhereShare {
+		for patience := time.Now().Add(flightPatience); k.model.Open() < inFlight && time.Now().Before(patience); {
+			if !wait(ctx, flightPoll) {
+				return false
+			}
+		}
+	}
+	return wait(ctx, time.Duration(k.rnd.Float64()*float64(k.o.maxUp)))
 }
 
 func (k *killRun) kill(p *daemon.Process) lifetime {

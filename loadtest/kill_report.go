@@ -60,8 +60,11 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
 	for _, b := range r.Bells {
 		if b.Unsent > 0 || b.Unacked > 0 {
-			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: judge.Stuck,
-				Text: fmt.Sprintf("consumer %s of %s has %d messages undelivered and %d unacknowledged after a clean stop", b.Name, b.Stream, b.Unsent, b.Unacked)})
+			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{
+				Kind: judge.Stuck,
+				Text: fmt.Sprintf("consumer %s of %s has %d messages undelivered and %d unacknowledged after a clean stop",
+					b.Name, b.Stream, b.Unsent, b.Unacked),
+			})
 		}
 	}
 	r.times(ev.Journal, k.life)
@@ -129,10 +132,13 @@ func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
 	p.say("%d messages accepted in %d sessions, %d keys posted again; open model requests at a kill: p50 %d", c.Accepted, c.Sessions, r.Reposted, r.Open)
-	p.say("turns: %d completed, %d failed %v, %d cancelled; %d take-overs", c.Events["turn.completed"], c.Events["turn.failed"], c.Failures, c.Events["turn.cancelled"], c.Takeovers)
-	p.say("pushes: %d arrived, of which %d repeats with delivery.unknown recorded (%d); failed: %d", c.Pushed, c.Repeated, c.Events["delivery.unknown"], c.Events["delivery.failed"])
+	p.say("turns: %d completed, %d failed %v, %d cancelled; %d take-overs",
+		c.Events["turn.completed"], c.Events["turn.failed"], c.Failures, c.Events["turn.cancelled"], c.Takeovers)
+	p.say("pushes: %d arrived, of which %d repeats with delivery.unknown recorded (%d); failed: %d",
+		c.Pushed, c.Repeated, c.Events["delivery.unknown"], c.Events["delivery.failed"])
 	p.say("restart to ready: p50 %.0f ms, max %.0f ms; at rest %.1f s after the last one", ms(r.Ready.P50), ms(r.Ready.Max), r.Rest.Seconds())
-	p.say("every interrupted turn goes on after ready: %d turns, p50 %.0f ms, p99 %.0f ms, max %.0f ms", r.Resumed.N, ms(r.Resumed.P50), ms(r.Resumed.P99), ms(r.Resumed.Max))
+	p.say("every interrupted turn goes on after ready: %d turns, p50 %.0f ms, p99 %.0f ms, max %.0f ms",
+		r.Resumed.N, ms(r.Resumed.P50), ms(r.Resumed.P99), ms(r.Resumed.Max))
 	if r.Overtaken > 0 {
 		p.say("%d interrupted turns had not gone on when the next kill came; the longest of these lives was %.0f ms", r.Overtaken, ms(r.LongestCut))
 	}

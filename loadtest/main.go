@@ -104,7 +104,8 @@ func parse(fs *flag.FlagSet, args []string) error {
 // printer writes the report to out and what happens meanwhile to err.
 type printer struct{ out, err io.Writer }
 
-func (p printer) say(format string, args ...any)  { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
+func (p printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
+
 func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
 
 func (p printer) flags(name string) *flag.FlagSet {

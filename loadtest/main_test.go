@@ -53,7 +53,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 }
 
 func killArgs(more ...string) []string {
-	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "50ms-200ms", "--min-up", "300ms", "--max-up", "600ms", "--drain", "3s", "--seed", "7"}, more...)
+	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "50ms-200ms", "--max-up", "500ms", "--drain", "3s", "--seed", "7"}, more...)
 }
 
 func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {

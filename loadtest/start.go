@@ -167,14 +167,22 @@ func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel
 func (r *startReport) goals() {
 	mb := func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 	r.Goals = []goal{
-		{"start to ready, empty home (median; max)", "≤ 150 ms", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Ready.P50), ms(r.Ready.Max)), r.Ready.P50 <= goalReady},
-		{"start to ready, the home again (median; max)", "≤ 150 ms", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.ReadyAgain.P50), ms(r.ReadyAgain.Max)), r.ReadyAgain.P50 <= goalReady},
+		{
+			"start to ready, empty home (median; max)", "≤ 150 ms",
+			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Ready.P50), ms(r.Ready.Max)), r.Ready.P50 <= goalReady,
+		},
+		{
+			"start to ready, the home again (median; max)", "≤ 150 ms",
+			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.ReadyAgain.P50), ms(r.ReadyAgain.Max)), r.ReadyAgain.P50 <= goalReady,
+		},
 		{"jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", ms(r.Version), ms(r.VersionWall)), r.Version <= goalVersionCPU},
 		{"binary, stripped", "≤ 45 MB", mb(r.Binary), r.Binary <= goalBinary},
 		{"idle memory", "≤ 45 MB", mb(r.Idle), r.Idle <= goalIdle},
 	}
 	if r.Turns > 0 {
-		r.Goals = append(r.Goals, goal{fmt.Sprintf("memory after %d turns", r.Turns), "≤ 1.3× idle",
-			fmt.Sprintf("%s, %.2f×", mb(r.After), r.Growth), r.Growth <= goalGrowth})
+		r.Goals = append(r.Goals, goal{
+			fmt.Sprintf("memory after %d turns", r.Turns), "≤ 1.3× idle",
+			fmt.Sprintf("%s, %.2f×", mb(r.After), r.Growth), r.Growth <= goalGrowth,
+		})
 	}
 }

@@ -115,13 +115,25 @@ func turnGoals(lines []turnLine) []goal {
 		worst = max(worst, l.CPU)
 		if l.Sync == "interval" && l.Sessions == 1 {
 			out = append(out,
-				goal{"added latency p50, 1 session, sync interval", "≤ 2× bus floor", fmt.Sprintf("%.2f×", l.Ratios.AddedBusP50), l.Ratios.AddedBusP50 <= goalAddedP50},
-				goal{"added latency p99, 1 session, sync interval", "≤ 3× bus floor", fmt.Sprintf("%.2f×", l.Ratios.AddedBusP99), l.Ratios.AddedBusP99 <= goalAddedP99})
+				goal{
+					"added latency p50, 1 session, sync interval", "≤ 2× bus floor",
+					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP50), l.Ratios.AddedBusP50 <= goalAddedP50,
+				},
+				goal{
+					"added latency p99, 1 session, sync interval", "≤ 3× bus floor",
+					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP99), l.Ratios.AddedBusP99 <= goalAddedP99,
+				})
 		}
 		if l.Sessions == rateSessions {
 			out = append(out,
-				goal{"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of bus floor", fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBus), l.Ratios.RateBus >= goalRate},
-				goal{"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of both floors", fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBoth), l.Ratios.RateBoth >= goalRate})
+				goal{
+					"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of bus floor",
+					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBus), l.Ratios.RateBus >= goalRate,
+				},
+				goal{
+					"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of both floors",
+					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBoth), l.Ratios.RateBoth >= goalRate,
+				})
 		}
 	}
 	return append(out, goal{"processor time of a turn, worst line", "≤ 1 ms", fmt.Sprintf("%.2f ms", ms(worst)), worst <= goalCPU})

@@ -143,9 +143,7 @@ func (s *Server) Restart() {
 	var back []<-chan nats.Status
 	for _, c := range s.conns {
 		if nc := c.NATS(); !nc.IsClosed() {
-			ch := nc.StatusChanged(nats.CONNECTED)
-			defer nc.RemoveStatusListener(ch)
-			back = append(back, ch)
+			back = append(back, nc.StatusChanged(nats.CONNECTED))
 		}
 	}
 	if err := s.Server.Restart(s.tb.Context()); err != nil {

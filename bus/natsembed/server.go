@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -108,7 +109,8 @@ func usable(inner *server.Server, log *serverLog, dir string) error {
 	if !inner.ReadyForConnections(connectionsTimeout) {
 		return fmt.Errorf("%w: %s: the server does not take connections", ErrStore, dir)
 	}
-	if h := inner.Healthz(nil); h.Error != "" {
+	// Its 500 means that one millisecond was too short to see the listener, which is nothing on a busy machine.
+	if h := inner.Healthz(nil); h.StatusCode == http.StatusServiceUnavailable {
 		return fmt.Errorf("%w: %s: %s; restore it from a backup, or move it away to begin with an empty one",
 			ErrStore, dir, h.Error)
 	}

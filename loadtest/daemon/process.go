@@ -33,7 +33,7 @@ func Start(bin string, h Home) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log of the daemon: %w", err)
 	}
-	cmd := exec.Command(bin, "run")
+	cmd := exec.CommandContext(context.Background(), bin, "run") // ended by Kill or Stop only, and with this process
 	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY=none")
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := start(cmd)

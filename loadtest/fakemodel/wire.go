@@ -2,6 +2,7 @@ package fakemodel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -51,8 +52,7 @@ func (c *content) UnmarshalJSON(b []byte) error {
 // unanswered are the texts of the person since the last finished answer.
 func (r request) unanswered() string {
 	var texts []string
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		m := r.Messages[i]
+	for _, m := range slices.Backward(r.Messages) {
 		if m.Role == "assistant" && len(m.ToolCalls) == 0 {
 			break
 		}

@@ -88,8 +88,10 @@ func (w *Web) reply(res http.ResponseWriter, req *http.Request) {
 
 // ask makes the model call and puts the pieces of the stream together.
 func (w *Web) ask(req *http.Request, text string) (string, error) {
-	body, err := json.Marshal(map[string]any{"model": "echo", "stream": true,
-		"messages": []map[string]string{{"role": "user", "content": text}}})
+	body, err := json.Marshal(map[string]any{
+		"model": "echo", "stream": true,
+		"messages": []map[string]string{{"role": "user", "content": text}},
+	})
 	if err != nil {
 		return "", err
 	}

@@ -48,8 +48,10 @@ type final struct {
 }
 
 func newHistory(c *court, id session.ID) *history {
-	return &history{court: c, id: id, byID: map[string]*received{}, byKey: map[string]*received{},
-		ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1}
+	return &history{
+		court: c, id: id, byID: map[string]*received{}, byKey: map[string]*received{},
+		ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1,
+	}
 }
 
 func (h *history) say(k Kind, e envelope.Event, format string, args ...any) {
@@ -117,12 +119,14 @@ func (h *history) claim(e envelope.Event, c turnv1.Claim, next func(turnv1.Claim
 	if h.open == nil || h.open.id != c.Turn {
 		h.say(Doubled, e, "%s of turn %s, which does not run", e.Kind(), c.Turn)
 	} else if !next(c) {
-		h.say(Wrong, e, "%s of turn %s says round %d, attempt %d after round %d, attempt %d", e.Kind(), c.Turn, c.Round, c.Attempt, h.open.round, h.open.attempt)
+		h.say(Wrong, e, "%s of turn %s says round %d, attempt %d after round %d, attempt %d",
+			e.Kind(), c.Turn, c.Round, c.Attempt, h.open.round, h.open.attempt)
 	}
 	h.take(e, c)
 }
 
 func (h *history) nextRound(c turnv1.Claim) bool { return c.Round == h.open.round+1 && c.Attempt == 1 }
+
 func (h *history) nextAttempt(c turnv1.Claim) bool {
 	return c.Round == h.open.round && c.Attempt == h.open.attempt+1
 }

@@ -71,11 +71,11 @@ func (c *court) senders() {
 			c.say(Disordered, m.Session, r.event.Cursor, "%s was sent after %s and received before it", r.marker, p.marker)
 		}
 		last[m.Session] = r
-		c.reply(h, r, m)
+		c.reply(r, m)
 	}
 }
 
-func (c *court) reply(h *history, r *received, m Message) {
+func (c *court) reply(r *received, m Message) {
 	switch {
 	case m.Status == "":
 		c.say(Stuck, m.Session, r.event.Cursor, "the sender of %s never got a final reply", m.Marker)

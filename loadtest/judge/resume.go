@@ -34,7 +34,7 @@ func Resumptions(journal []envelope.Event, restarts []Restart) Resumption {
 		if k+1 < len(restarts) {
 			next = restarts[k+1].Killed
 		}
-		first, any := time.Duration(0), false
+		first, some := time.Duration(0), false
 		for _, s := range spans {
 			after, cut := s.interrupted(r.Killed)
 			if !cut {
@@ -49,11 +49,11 @@ func Resumptions(journal []envelope.Event, restarts []Restart) Resumption {
 			}
 			d := max(0, after.Sub(r.Ready))
 			out.Turns = append(out.Turns, d)
-			if !any || d < first {
-				first, any = d, true
+			if !some || d < first {
+				first, some = d, true
 			}
 		}
-		if any {
+		if some {
 			out.First = append(out.First, first)
 		}
 	}

@@ -48,7 +48,8 @@ func (s *script) received(id string) *script {
 // sent is received, as its sender saw it to the end.
 func (s *script) sent(id string) *script {
 	s.evidence.Messages = append(s.evidence.Messages, judge.Message{
-		Session: s.session, ID: id, Key: "key-" + id, Marker: mk(id), Status: "completed", Text: answer(id)})
+		Session: s.session, ID: id, Key: "key-" + id, Marker: mk(id), Status: "completed", Text: answer(id),
+	})
 	return s.received(id)
 }
 

@@ -210,8 +210,10 @@ func (s *Store) Bells(ctx context.Context) ([]Bell, error) {
 			if i.Config.Durable == "" {
 				continue
 			}
-			b := Bell{Stream: name, Name: i.Config.Durable, Filters: i.Config.FilterSubjects,
-				Unsent: i.NumPending, Unacked: i.NumAckPending, Redelivery: i.NumRedelivered}
+			b := Bell{
+				Stream: name, Name: i.Config.Durable, Filters: i.Config.FilterSubjects,
+				Unsent: i.NumPending, Unacked: i.NumAckPending, Redelivery: i.NumRedelivered,
+			}
 			if i.Config.FilterSubject != "" {
 				b.Filters = append(b.Filters, i.Config.FilterSubject)
 			}

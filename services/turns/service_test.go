@@ -92,19 +92,23 @@ func (h *house) say(body envelope.Body, key string) {
 // until waits for an event of type B and returns it.
 func until[B envelope.Body](h *house) B {
 	h.t.Helper()
-	var seen []string
-	limit := time.After(20 * time.Second)
 	for {
-		select {
-		case e := <-h.events:
-			if b, ok := e.Body.(B); ok {
-				return b
-			}
-			seen = append(seen, e.Type())
-		case <-limit:
-			var zero B
-			h.t.Fatalf("no %s; there came %v", zero.EventType(), seen)
+		if b, ok := within(h.t, h.events).Body.(B); ok {
+			return b
 		}
+	}
+}
+
+// within receives, or fails the test when nothing comes.
+func within[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(20 * time.Second):
+		var zero T
+		t.Fatalf("no %T came", zero)
+		return zero
 	}
 }
 
@@ -149,17 +153,12 @@ func TestAMessageIsAnswered(t *testing.T) {
 	if got.Text != "hi there" || got.Turn != "id-k1/t" || got.Model != "local/fake-1" || got.Usage != (turnv1.Usage{Input: 5, Output: 2}) {
 		t.Errorf("got %+v", got)
 	}
-	streamed := ""
-	for streamed != got.Text {
-		select {
-		case d := <-live:
-			if d.Type != turns.DeltaType || d.Turn != got.Turn || d.Round != 1 || d.Attempt != 1 {
-				t.Errorf("a delta %+v", d)
-			}
-			streamed += d.Text
-		case <-t.Context().Done():
-			t.Fatalf("streamed %q", streamed)
+	for streamed := ""; streamed != got.Text; {
+		d := within(t, live)
+		if d.Type != turns.DeltaType || d.Turn != got.Turn || d.Round != 1 || d.Attempt != 1 {
+			t.Errorf("a delta %+v", d)
 		}
+		streamed += d.Text
 	}
 	h.say(messagev1.Received{Text: "again"}, "k2")
 	until[turnv1.Completed](h)
@@ -215,22 +214,20 @@ func TestAFailureIsToldAndTheNextMessageGoesOn(t *testing.T) {
 }
 
 func TestAStopCancelsARunningCall(t *testing.T) {
-	gone := make(chan struct{})
+	called, gone := make(chan struct{}), make(chan struct{})
 	h := start(t, provider(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		close(called)
 		<-r.Context().Done()
 		close(gone)
 	}), turn.Limits{})
 	h.say(messagev1.Received{Text: "hello"}, "k1")
-	until[turnv1.Started](h)
+	within(t, called)
 	h.say(messagev1.Control{Verb: messagev1.Stop}, "k2")
 	if got := until[turnv1.Cancelled](h); got.By != "id-k2" || got.Answers[0] != "id-k1" {
 		t.Errorf("got %+v", got)
 	}
-	select {
-	case <-gone: // the provider is not left working
-	case <-t.Context().Done():
-	}
+	within(t, gone) // the provider is not left working
 }
 
 func TestToolCalls(t *testing.T) {

@@ -12,7 +12,7 @@
 //     is also the cause seen by the contexts of all others;
 //   - a module that is not ready in time: the same.
 //
-// Draining is bounded by Options.Drain over all modules together. When it is over, or when Options.Hurry ends, the
+// Draining is bounded by Options.Drain over all modules together. When it is over, or when Options.Hurry is closed, the
 // contexts of all that still run end at once, and after a short last grace Run returns a *Stuck that names them; their
 // goroutines are then abandoned, which only a process about to exit may do.
 package lifecycle

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,7 +29,7 @@ type Options struct {
 	Drain time.Duration   // for all modules together
 	Grace time.Duration   // after Drain or Hurry, for those that still run
 	Ready func()          // called once, when all are ready
-	Hurry context.Context // its end cuts the drain short; nil never does
+	Hurry <-chan struct{} // closed, it cuts the drain short; nil never does
 	Log   *slog.Logger
 }
 
@@ -88,9 +89,6 @@ func (o Options) withDefaults() Options {
 	if o.Grace == 0 {
 		o.Grace = d.Grace
 	}
-	if o.Hurry == nil {
-		o.Hurry = context.Background()
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -146,32 +144,44 @@ func (g *group) start(ctx context.Context, modules []Module) (cause error) {
 func (g *group) await(ctx, mctx context.Context, r *running) error {
 	rctx, cancel := context.WithTimeoutCause(mctx, g.o.Start, fmt.Errorf("not ready after %s", g.o.Start))
 	defer cancel()
-	ready := make(chan error, 1)
-	go func() { ready <- r.Ready(rctx) }()
-	var cause error
+	var err, cause error
+	answered := make(chan struct{}) // closed once err is what Ready said
+	go func() {
+		defer close(answered)
+		err = r.Ready(rctx)
+	}()
 	select {
-	case err := <-ready:
+	case <-answered:
 		if err == nil {
 			return nil
 		}
 		if rctx.Err() != nil {
 			err = context.Cause(rctx)
 		}
-		// A module that dies while it starts says more by Run than by Ready.
-		select {
-		case dead := <-g.ended:
-			return failure(dead)
-		default:
-			return &Failure{Module: r.Name, Err: fmt.Errorf("ready: %w", err)}
-		}
+		return g.notReady(r, fmt.Errorf("ready: %w", err))
 	case dead := <-g.ended:
 		cause = failure(dead)
 	case <-ctx.Done():
 		cause = ErrStop
 	}
 	cancel()
-	<-ready // Ready has the module in its hands; it is over before the module is stopped
+	<-answered // Ready has the module in its hands; it is over before the module is stopped
 	return cause
+}
+
+// notReady ends a module whose Ready has failed. As a rule that is because it dies, and its Run says why.
+func (g *group) notReady(r *running, err error) error {
+	r.cancel(&Failure{Module: r.Name, Err: err})
+	grace := time.NewTimer(g.o.Grace)
+	defer grace.Stop()
+	select {
+	case <-r.done:
+		if r.err != nil && !asked(r.err) {
+			err = r.err
+		}
+	case <-grace.C: // stop waits on
+	}
+	return &Failure{Module: r.Name, Err: err}
 }
 
 // wait blocks until the group has to stop and returns why.
@@ -195,8 +205,7 @@ func failure(r *running) *Failure {
 func (g *group) stop(cause error) (errs []error) {
 	drain := time.NewTimer(g.o.Drain)
 	defer drain.Stop()
-	for i := len(g.mods) - 1; i >= 0; i-- {
-		r := g.mods[i]
+	for i, r := range slices.Backward(g.mods) {
 		r.cancel(cause)
 		select {
 		case <-r.done:
@@ -204,7 +213,7 @@ func (g *group) stop(cause error) (errs []error) {
 			g.o.Log.Debug("stopped", "module", r.Name)
 			continue
 		case <-drain.C:
-		case <-g.o.Hurry.Done():
+		case <-g.o.Hurry:
 		}
 		return append(errs, g.cut(g.mods[:i+1], cause)...)
 	}
@@ -220,8 +229,7 @@ func (g *group) cut(rest []*running, cause error) (errs []error) {
 	defer grace.Stop()
 	var stuck []string
 	over := false
-	for i := len(rest) - 1; i >= 0; i-- {
-		r := rest[i]
+	for _, r := range slices.Backward(rest) {
 		if !over {
 			select {
 			case <-r.done:
@@ -247,10 +255,15 @@ func (g *group) cut(rest []*running, cause error) (errs []error) {
 func appendStopError(errs []error, r *running, cause error) []error {
 	var f *Failure
 	switch {
-	case r.err == nil, errors.Is(r.err, context.Canceled), errors.Is(r.err, ErrStop), errors.Is(r.err, ErrDrain):
+	case r.err == nil, asked(r.err):
 		return errs
 	case errors.As(cause, &f) && (f.Module == r.Name || errors.Is(r.err, cause)):
 		return errs
 	}
 	return append(errs, &Failure{Module: r.Name, Err: fmt.Errorf("stop: %w", r.err)})
+}
+
+// asked says whether an error only tells that its module was asked to stop.
+func asked(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, ErrStop) || errors.Is(err, ErrDrain)
 }

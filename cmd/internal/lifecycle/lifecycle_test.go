@@ -206,7 +206,7 @@ func TestHurry(t *testing.T) {
 		began := time.Now()
 		a := &part{name: "a", tape: tp}
 		b := &part{name: "b", tape: tp, drainFor: time.Minute}
-		err := Run(ctx, Options{Hurry: hurry, Ready: stop}, modules(a, b)...)
+		err := Run(ctx, Options{Hurry: hurry.Done(), Ready: stop}, modules(a, b)...)
 		var s *Stuck
 		if !errors.As(err, &s) || s.Modules[0] != "b" {
 			t.Fatalf("got %v, want b stuck", err)
@@ -229,6 +229,29 @@ func TestErrorsOfTheStop(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	})
+}
+
+// TestReadyFailsBecauseItDies: the error of Run is the one that tells why.
+func TestReadyFailsBecauseItDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := Run(t.Context(), Options{}, Module{Name: "a", Service: dying{make(chan struct{})}})
+		if err == nil || err.Error() != "a: the port is taken" {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+type dying struct{ dies chan struct{} }
+
+func (d dying) Run(context.Context) error {
+	close(d.dies)
+	time.Sleep(time.Second) // the bubble's clock
+	return errors.New("the port is taken")
+}
+
+func (d dying) Ready(context.Context) error {
+	<-d.dies
+	return errors.New("it has stopped")
 }
 
 type stubborn struct{ err error }

@@ -17,7 +17,7 @@ type Daemon struct {
 	NATS   string          // bus elsewhere; "": the embedded server, or the one that the home's daemon runs
 	Creds  string          // file or folder with the keys for NATS
 	Ready  func(Report)    // called once everything runs
-	Hurry  context.Context // its end cuts the drain short
+	Hurry  <-chan struct{} // closed, it cuts the drain short
 }
 
 // Report tells the person what runs.
@@ -77,10 +77,8 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 	options.Ready = func() {
 		r := g.report(e, p)
 		if lock != nil && r.Bus != "" {
-			wrote = lock.WriteEndpoint(home.Endpoint{
-				PID: os.Getpid(), URL: r.Bus, HTTP: r.HTTP, Models: r.Models, Version: e.Version,
-			})
-			if wrote != nil {
+			at := home.Endpoint{PID: os.Getpid(), URL: r.Bus, HTTP: r.HTTP, Models: r.Models, Version: e.Version}
+			if wrote = errors.Join(lock.SetPort(g.server.port()), lock.WriteEndpoint(at)); wrote != nil {
 				stop()
 				return
 			}
@@ -111,10 +109,13 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 		g, err = e.embedded(true)
 	default:
 		var at home.Endpoint
-		if at, err = e.Home.Endpoint(); err != nil {
-			return nil, errors.Join(ErrNoServer, err)
+		at, err = e.Home.Endpoint()
+		if errors.Is(err, home.ErrNoEndpoint) {
+			return nil, ErrNoServer
 		}
-		g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false)
+		if err == nil {
+			g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false)
+		}
 	}
 	if err != nil {
 		return nil, err

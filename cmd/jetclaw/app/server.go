@@ -49,7 +49,7 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 			return nil, fmt.Errorf("bus.listen: %w", err)
 		}
 		if s.options.Port == 0 {
-			s.options.Port = -1
+			s.options.Port = e.lastPort(host)
 		}
 		// The configuration has warned about an address that is not loopback.
 		s.options.Listen, s.options.Host, s.options.AllowRemote = true, host, true
@@ -60,6 +60,19 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 		return nil, err
 	}
 	return s, nil
+}
+
+// lastPort is the port that the bus had last, when it is free, else -1: any.
+func (e Env) lastPort(host string) int {
+	port := e.Home.Port()
+	if port == 0 {
+		return -1
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil || l.Close() != nil {
+		return -1
+	}
+	return port
 }
 
 // Run opens the store and keeps the server until ctx ends.
@@ -106,6 +119,19 @@ func (s *server) URL() string {
 		return "nats://" + addr
 	}
 	return ""
+}
+
+// port is the TCP port, 0 without one.
+func (s *server) port() int {
+	_, port, err := net.SplitHostPort(s.embedded.Addr())
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func applyTopology(ctx context.Context, admin *bus.Conn, l bus.Limits, log *slog.Logger) error {

@@ -56,7 +56,7 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 		}
 		message, once = strings.TrimSuffix(string(data), "\n"), true
 	}
-	e, err := s.env("chat", slog.LevelWarn)
+	e, err := s.env("chat", slog.LevelError) // what concerns the person is told in words
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *shell) introduce(c app.Client) {
 	case c.At == "":
 		fmt.Fprintf(s.err, "model: %s\n", c.Models)
 	case c.Models == "":
-		fmt.Fprintf(s.err, "model: chosen by the jetclaw at %s\n", c.At)
+		fmt.Fprintf(s.err, "model: chosen by the turns service behind %s\n", c.At)
 	default:
 		fmt.Fprintf(s.err, "model: %s, by %s\n", c.Models, c.At)
 	}
@@ -178,16 +178,15 @@ func (t *talk) show(r intake.Reply) error {
 	if r.Cursor > 0 {
 		t.remember(r.Cursor)
 	}
-	switch r.Status {
-	case "completed":
+	if r.Status == "completed" {
 		t.stream.finish(r.Text)
 		return nil
-	case "awaiting_approval":
-		t.stream.end()
+	}
+	t.stream.end()
+	if r.Status == "awaiting_approval" {
 		fmt.Fprintf(t.err, "waits for an approval: %s\n", forTerminal(r.Text))
 		return &toldError{exitApproval}
 	}
-	t.stream.end()
 	fmt.Fprintln(t.err, forTerminal(r.Text))
 	return &toldError{exitFailed}
 }

@@ -34,7 +34,7 @@ func (s *shell) configCheck() *cobra.Command {
 		Long: `Reads jetclaw.yaml strictly and resolves the secrets that are in use. Problems are told with line and column.
 Exit code 10: the file is wrong; 11: a secret cannot be had.`,
 		Example: "  jetclaw config check\n  JETCLAW_HOME=/srv/jetclaw jetclaw config check --json",
-		Args:    exactly(0),
+		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return s.checkConfig(asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
@@ -101,7 +101,7 @@ func (s *shell) configShow() *cobra.Command {
 		Short:   "Show the configuration in force, defaults included",
 		Long:    "Prints the configuration in force as YAML, defaults included. Secrets are shown as references, never as values.",
 		Example: "  jetclaw config show",
-		Args:    exactly(0),
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, c, err := s.load()
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -24,9 +26,11 @@ func (t *talk) converse(ctx context.Context) error {
 		return err
 	}
 	events := make(chan envelope.Event)
-	followed := make(chan error, 1)
+	var lost error
+	followed := make(chan struct{}) // closed once lost says why nothing comes any more
 	go func() {
-		followed <- t.desk.conn.Follow(ctx, bus.ReplayOptions{Session: t.session(), From: last + 1}, func(e envelope.Event) error {
+		defer close(followed)
+		lost = t.desk.conn.Follow(ctx, bus.ReplayOptions{Session: t.session(), From: last + 1}, func(e envelope.Event) error {
 			select {
 			case events <- e:
 				return nil
@@ -35,8 +39,11 @@ func (t *talk) converse(ctx context.Context) error {
 			}
 		})
 	}()
-	defer func() { cancel(); <-followed }()
-	lines := t.lines()
+	defer func() {
+		cancel()
+		<-followed
+	}()
+	lines, link := t.lines(), t.desk.conn.NATS().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
 	c.prompt()
 	for {
 		select {
@@ -48,20 +55,31 @@ func (t *talk) converse(ctx context.Context) error {
 				return err
 			}
 		case d := <-t.deltas:
-			c.delta(ctx, d.Turn)
+			c.delta(d.Turn)
 			t.stream.delta(d)
 		case e := <-events:
 			c.happened(e)
-		case err := <-followed:
-			followed <- nil
-			return err
+		case status := <-link:
+			c.linked(status)
+		case <-followed:
+			return lost
 		case <-t.interrupts:
-			if len(c.open) == 0 || c.stopping {
+			if len(c.open) == 0 || c.stopping || !t.desk.conn.NATS().IsConnected() {
 				return c.leave()
 			}
 			c.stop(ctx)
 		}
 	}
+}
+
+// linked tells that the daemon has gone or is back.
+func (c *conversation) linked(s nats.Status) {
+	if s == nats.CONNECTED {
+		c.aside("It is back.")
+		c.prompt()
+		return
+	}
+	c.aside("The daemon is gone. Nothing is lost; waiting for it to come back (Ctrl-C leaves).")
 }
 
 // lines reads what is typed. The goroutine ends with the input; a read from a terminal cannot be called back, so that the
@@ -182,7 +200,7 @@ func (c *conversation) aside(text string) {
 }
 
 // delta makes ready for the answer of a turn that begins to speak.
-func (c *conversation) delta(_ context.Context, turn string) {
+func (c *conversation) delta(turn string) {
 	if c.stream.turn != turn && c.open[strings.TrimSuffix(turn, "/t")] {
 		c.over()
 		c.stream.begin(turn)
@@ -210,16 +228,13 @@ func (c *conversation) typed(ctx context.Context, line string) (done bool, err e
 		return false, nil
 	}
 	receipt, err := c.desk.say(ctx, line)
-	if err != nil {
-		if ctx.Err() != nil {
-			return true, nil
-		}
-		fmt.Fprintln(c.err, err)
-		c.prompt()
+	if err == nil {
+		c.open[receipt.MessageID] = true
 		return false, nil
 	}
-	c.open[receipt.MessageID] = true
-	return false, nil
+	fmt.Fprintln(c.err, err)
+	c.prompt()
+	return ctx.Err() != nil, nil
 }
 
 func (c *conversation) stop(ctx context.Context) {
@@ -230,6 +245,6 @@ func (c *conversation) stop(ctx context.Context) {
 func (c *conversation) commanded(_ any, err error) {
 	if err != nil {
 		fmt.Fprintln(c.err, err)
-		c.prompt()
 	}
+	c.prompt()
 }

@@ -44,10 +44,9 @@ func jsonLine(e envelope.Event) ([]byte, error) {
 }
 
 const (
-	dim    = "\x1b[2m"
-	bold   = "\x1b[1m"
-	plain  = "\x1b[0m"
-	summed = 100 // characters of the text of an event
+	dim   = "\x1b[2m"
+	bold  = "\x1b[1m"
+	plain = "\x1b[0m"
 )
 
 // textLine is an event as a line for a person.
@@ -70,13 +69,13 @@ func summary(body envelope.Body) string {
 	case deliveryv1.Event:
 		return deliverySummary(b)
 	case callv1.Completed:
-		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content, summed))
+		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content))
 	case callv1.Denied:
-		return b.Call + ": " + oneLine(b.Reason, summed)
+		return b.Call + ": " + oneLine(b.Reason)
 	case noticev1.Posted:
-		return oneLine(b.Text, summed)
+		return oneLine(b.Text)
 	case envelope.Unknown:
-		return "cannot be decoded: " + oneLine(b.Err.Error(), summed)
+		return "cannot be decoded: " + oneLine(b.Err.Error())
 	}
 	return ""
 }
@@ -84,9 +83,9 @@ func summary(body envelope.Body) string {
 func messageSummary(body messagev1.Event) string {
 	switch b := body.(type) {
 	case messagev1.Received:
-		return b.From.ID + ": " + oneLine(b.Text, summed)
+		return b.From.ID + ": " + oneLine(b.Text)
 	case messagev1.Edited:
-		return b.From.ID + ": " + oneLine(b.Text, summed)
+		return b.From.ID + ": " + oneLine(b.Text)
 	case messagev1.Refused:
 		return fmt.Sprintf("%s: %s (%d bytes)", b.From.ID, b.Reason, b.Bytes)
 	case messagev1.Control:
@@ -108,11 +107,11 @@ func turnSummary(body turnv1.Event) string {
 		for i, c := range b.Calls {
 			names[i] = c.Tool
 		}
-		return "calls " + oneLine(strings.Join(names, ", "), summed)
+		return "calls " + oneLine(strings.Join(names, ", "))
 	case turnv1.Completed:
-		return b.Model + ": " + oneLine(b.Text, summed)
+		return b.Model + ": " + oneLine(b.Text)
 	case turnv1.Failed:
-		return string(b.Cause) + ": " + oneLine(b.Text, summed)
+		return string(b.Cause) + ": " + oneLine(b.Text)
 	case turnv1.Cancelled, turnv1.SessionReset, turnv1.SessionDeleted:
 	}
 	return ""
@@ -127,11 +126,11 @@ func deliverySummary(body deliveryv1.Event) string {
 	case deliveryv1.Started:
 		return fmt.Sprintf("attempt %d", b.Attempt)
 	case deliveryv1.Sent:
-		return oneLine(b.Receipt, summed)
+		return oneLine(b.Receipt)
 	case deliveryv1.Deferred:
-		return fmt.Sprintf("until %s: %s", b.Until.Local().Format(time.DateTime), oneLine(b.Reason, summed))
+		return fmt.Sprintf("until %s: %s", b.Until.Local().Format(time.DateTime), oneLine(b.Reason))
 	case deliveryv1.Failed:
-		return oneLine(b.Reason, summed)
+		return oneLine(b.Reason)
 	case deliveryv1.Unknown:
 		if b.Resend {
 			return "may have arrived; sent again"

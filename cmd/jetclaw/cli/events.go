@@ -37,7 +37,7 @@ With --json each line is an object with cursor, time, session, type, id, cause, 
 		Example: `  jetclaw events
   jetclaw events --session default --since 1h
   jetclaw events --since 4711 --follow --json | jq .type`,
-		Args: exactly(0),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.events(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.session, "session", "", "only this session: "+sessionHelp)

@@ -57,7 +57,7 @@ func Main(ctx context.Context, args []string) int {
 	return code
 }
 
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // colour says whether stderr takes colours: a terminal that does, and a person who has not said no (no-color.org).
 func (s *shell) colour() bool {
@@ -120,19 +120,12 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("%s\nSee %q.", text, c.CommandPath()+" --help")
 }
 
-// exactly refuses other numbers of arguments.
-func exactly(n int) cobra.PositionalArgs { return between(n, n) }
-
-func between(least, most int) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) > most:
-			return usagef("%q does not take %q\nSee %q.", c.CommandPath(), args[most], c.CommandPath()+" --help")
-		case len(args) < least:
-			return usagef("%q needs %d more\nSee %q.", c.CommandPath(), least-len(args), c.CommandPath()+" --help")
-		}
-		return nil
+// noArguments refuses any.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q does not take %q\nSee %q.", c.CommandPath(), args[0], c.CommandPath()+" --help")
 	}
+	return nil
 }
 
 // load finds the home and reads its configuration; warnings go to stderr.

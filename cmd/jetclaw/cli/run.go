@@ -28,7 +28,7 @@ among them (nats). A part without the server uses the one that this home's daemo
   jetclaw run --target intake,outbox
   jetclaw run --target turns
   jetclaw run --target turns --nats nats://10.0.0.5:4222 --creds /etc/jetclaw/keys`,
-		Args: exactly(0),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			t, err := app.ParseTarget(target)
 			if err != nil {
@@ -54,9 +54,9 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var now context.CancelFunc
-	d.Hurry, now = context.WithCancel(context.WithoutCancel(ctx))
-	defer now()
+	now, ended := make(chan struct{}), make(chan struct{})
+	defer close(ended)
+	d.Hurry = now
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -66,12 +66,12 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 			case sig := <-signals:
 				if !first {
 					e.Log.Warn("ending at once", "signal", sig.String())
-					now()
+					close(now)
 					return
 				}
 				e.Log.Info("stopping: running turns may finish; once more ends at once", "signal", sig.String())
 				stop()
-			case <-d.Hurry.Done():
+			case <-ended:
 				return
 			}
 		}

@@ -20,12 +20,15 @@ func forTerminal(text string) string {
 	}, text)
 }
 
-// oneLine is a text as a part of a line: at most limit characters, white space folded.
-func oneLine(text string, limit int) string {
+// summed is how many characters of a text a line shows.
+const summed = 100
+
+// oneLine is a text as a part of a line, white space folded.
+func oneLine(text string) string {
 	text = strings.Join(strings.Fields(forTerminal(text)), " ")
-	if utf8.RuneCountInString(text) <= limit {
+	if utf8.RuneCountInString(text) <= summed {
 		return text
 	}
 	r := []rune(text)
-	return string(r[:limit-1]) + "…"
+	return string(r[:summed-1]) + "…"
 }

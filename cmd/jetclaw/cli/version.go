@@ -44,7 +44,7 @@ func (s *shell) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Say which jetclaw this is",
 		Example: "  jetclaw version\n  jetclaw version --json",
-		Args:    exactly(0),
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
 			if asJSON {

@@ -114,8 +114,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Parse("c.yaml", []byte(c.in))
-			var ce *Error
-			if !errors.As(err, &ce) {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("got %v, want an *Error", err)
 			}
 			if err.Error() != c.want {
@@ -183,7 +182,7 @@ func TestUnreadable(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	const canary = "canary-7f3a"
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "open"), []byte(canary+"\n"), 0o644); err != nil { //nolint:gosec // the case
+	if err := os.WriteFile(filepath.Join(home, "open"), []byte(canary+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(home, "shut"), []byte(canary+"\n"), 0o600); err != nil {
@@ -241,7 +240,7 @@ func TestSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, out := range []string{
-				fmt.Sprint(key), fmt.Sprintf("%v %+v %#v %s %q", key, key, key, key, key), fmt.Sprintf("%+v", struct{ K Secret }{key}),
+				key.String(), fmt.Sprintf("%v %+v %#v %s %q", key, key, key, key, key), fmt.Sprintf("%+v", struct{ K Secret }{key}),
 				string(j), string(y), key.LogValue().String(),
 			} {
 				if strings.Contains(out, canary) || !strings.Contains(out, ref[:4]) {

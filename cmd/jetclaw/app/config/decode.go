@@ -49,8 +49,7 @@ func (d *decoder) document(data []byte, c *Config) {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		p := Problem{File: d.file, Text: err.Error()}
-		var ye yaml.Error
-		if errors.As(err, &ye) {
+		if ye, ok := errors.AsType[yaml.Error](err); ok {
 			p.Text = ye.GetMessage()
 			if t := ye.GetToken(); t != nil {
 				p.Position = Position{Line: t.Position.Line, Column: t.Position.Column}
@@ -81,7 +80,7 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 	if path != "" {
 		d.at[path] = positionOf(n)
 	}
-	if s, ok := v.Addr().Interface().(scalar); ok {
+	if s, ok := reflect.TypeAssert[scalar](v.Addr()); ok {
 		d.scalar(n, s, path)
 		return
 	}

@@ -28,8 +28,7 @@ func Load(file string) (*Config, []Warning, error) {
 func read(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			return nil, pe.Err
 		}
 		return nil, err

@@ -6,7 +6,10 @@ import (
 )
 
 // Position is a place in the file, counted from 1; zero when there is none.
-type Position struct{ Line, Column int }
+type Position struct {
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
 
 // Problem is one thing that is wrong, where, and what to do.
 type Problem struct {

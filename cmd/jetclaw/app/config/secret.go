@@ -97,8 +97,7 @@ func (r Resolver) file(s *Secret, name string) (warning, text string) {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err
 		}
 		return "", fmt.Sprintf("%s: %s", name, err)

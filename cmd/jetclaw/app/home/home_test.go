@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ func TestMain(m *testing.M) {
 			err = l.WriteEndpoint(Endpoint{PID: os.Getpid(), URL: "nats://127.0.0.1:1"})
 		}
 		fmt.Println("held", err)
-		select {}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+		runtime.KeepAlive(l)
 	}
 	os.Exit(m.Run())
 }
@@ -73,6 +75,9 @@ func TestOneProcessAHome(t *testing.T) {
 	}
 	other := exec.Command(exe)
 	other.Env = append(os.Environ(), "HOLD_HOME="+h.Dir())
+	if _, err := other.StdinPipe(); err != nil { // stays open
+		t.Fatal(err)
+	}
 	out, err := other.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +157,7 @@ func TestToken(t *testing.T) {
 	if again, err := h.Token(); err != nil || again != token {
 		t.Errorf("%q %v", again, err)
 	}
-	if err := os.Chmod(h.HTTPToken(), 0o644); err != nil { //nolint:gosec // the case
+	if err := os.Chmod(h.HTTPToken(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.Token(); err == nil || strings.Contains(err.Error(), token) {

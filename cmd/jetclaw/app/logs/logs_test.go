@@ -101,6 +101,7 @@ func TestTokenForms(t *testing.T) {
 		"nats://user:pass@host:4222":                                                     "nats://" + Mask + "@host:4222",
 		"GET /v1?api_key=abcdefgh&x=1":                                                   "GET /v1?api_key=" + Mask + "&x=1",
 		`{"password":"hunter22","x":1}`:                                                  `{"password":"` + Mask + `","x":1}`,
+		"c.yaml:1:2: models.p.api_key: env:NO_KEY: not set":                              "c.yaml:1:2: models.p.api_key: env:NO_KEY: not set",
 		"seed SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY":                "seed " + Mask,
 		"ghp_abcdefghijklmnopqrst":                                                       Mask,
 		"eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM":                                           Mask,

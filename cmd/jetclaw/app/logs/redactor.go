@@ -87,35 +87,44 @@ func inJSON(s string) string {
 	return string(q[1 : len(q)-1])
 }
 
-// tokens are the usual forms. $1 is what may stay.
-var tokens = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`),
-	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|password|passwd)["']?\s*[=:]\s*["']?)[^\s"'&,;}\[]{4,}`),
-	regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s"'@]+@`),
-	regexp.MustCompile(`()\bsk-[A-Za-z0-9_-]{12,}`),
-	regexp.MustCompile(`()\b(?:gh[pousr]_|github_pat_|xox[abeoprs]-|glpat-|AKIA)[A-Za-z0-9_-]{12,}`),
-	regexp.MustCompile(`(\b(?:bot)?)[0-9]{6,}:[A-Za-z0-9_-]{30,}`),
-	regexp.MustCompile(`()\bS[ACNOPUX][A-Z2-7]{56}\b`),
-	regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+// form is a usual form of a token and what stands there instead.
+type form struct {
+	*regexp.Regexp
+	with string
 }
+
+func usual(pattern, with string) form { return form{regexp.MustCompile(pattern), with} }
+
+var forms = []form{
+	usual(`(?i)((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}"+Mask),
+	usual(`([a-z][a-z0-9+.-]*://)[^/\s"'@]+@`, "${1}"+Mask+"@"),
+	usual(`\bsk-[A-Za-z0-9_-]{12,}`, Mask),
+	usual(`\b(?:gh[pousr]_|github_pat_|xox[abeoprs]-|glpat-|AKIA)[A-Za-z0-9_-]{12,}`, Mask),
+	usual(`(\b(?:bot)?)[0-9]{6,}:[A-Za-z0-9_-]{30,}`, "${1}"+Mask),
+	usual(`\bS[ACNOPUX][A-Z2-7]{56}\b`, Mask),
+	usual(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, Mask),
+}
+
+// named finds a value by what is written before it.
+var named = regexp.MustCompile(
+	`(?i)((?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|password|passwd)["']?\s*[=:]\s*["']?)([^\s"'&,;}\[]{4,})`)
 
 // Text is s without its secrets.
 func (r *Redactor) Text(s string) string {
 	if rep := r.replacer.Load(); rep != nil {
 		s = rep.Replace(s)
 	}
-	for i, t := range tokens {
-		if i == userinfo {
-			s = t.ReplaceAllString(s, "${1}"+Mask+"@")
-			continue
-		}
-		s = t.ReplaceAllString(s, "${1}"+Mask)
+	for _, f := range forms {
+		s = f.ReplaceAllString(s, f.with)
 	}
-	return s
+	return named.ReplaceAllStringFunc(s, func(match string) string {
+		part := named.FindStringSubmatch(match)
+		if strings.HasPrefix(part[2], "env:") || strings.HasPrefix(part[2], "file:") {
+			return match // a reference, as the configuration has it
+		}
+		return part[1] + Mask
+	})
 }
-
-// userinfo is the index in tokens of the form that ends with an @ of its own.
-const userinfo = 2
 
 // Writer redacts what is written to w. Each Write must hold whole lines, as those of slog handlers do.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &writer{r: r, w: w} }
