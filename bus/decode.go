@@ -2,22 +2,35 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/registry"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
 // decode reads a stored message, and fetches its body from the object store when it was claim-checked. A body that is
-// missing there or cannot be decoded becomes envelope.Unknown; trouble in reaching the store is an error.
+// missing or damaged there, or cannot be decoded, becomes envelope.Unknown; trouble in reaching the store is an error.
 func (c *Conn) decode(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {
-	if blob := h.Get(envelope.HeaderBlob); blob != "" {
-		var err error
-		if data, err = c.getBlob(ctx, blob); err != nil {
-			return envelope.Event{}, fmt.Errorf("body of event %d: %w", cursor, err)
-		}
+	digest := h.Get(envelope.HeaderBlob)
+	if digest == "" {
+		return envelope.Decode(subj, envelope.Header(h), data, cursor, registry.Decode)
 	}
-	return envelope.Decode(subj, envelope.Header(h), data, cursor, registry.Decode)
+	s, err := subject.ParseEvent(subj)
+	if err != nil {
+		return envelope.Event{}, fmt.Errorf("%w: %w", envelope.ErrEnvelope, err)
+	}
+	body := registry.Decode
+	data, err = c.getBlob(ctx, s.Session, digest)
+	switch {
+	case errors.Is(err, errBlob):
+		lost := err
+		body = func(string, []byte) (envelope.Body, error) { return nil, lost }
+	case err != nil:
+		return envelope.Event{}, fmt.Errorf("body of event %d: %w", cursor, err)
+	}
+	return envelope.Decode(subj, envelope.Header(h), data, cursor, body)
 }

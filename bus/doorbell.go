@@ -11,7 +11,6 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
@@ -20,8 +19,7 @@ const AckWait = 5 * time.Second
 
 // Bell is one delivery of a doorbell: it says that a session has news. Nothing of the work hangs on who gets it.
 type Bell interface {
-	Session() session.ID
-	// Event is what rang; its Cursor is 0 for a timer, which says only that it is time to look.
+	// Event is what rang. Of a timer it has the Session only, and Cursor 0: it is time to look.
 	Event() envelope.Event
 	// Deliveries counts from 1. It also counts naks, so it says nothing about failures.
 	Deliveries() int
@@ -93,7 +91,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 		return
 	}
 	ev, err := c.decode(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
-	b := &bell{msg: m, event: ev, session: ev.Session, deliveries: int(meta.NumDelivered)}
+	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered)}
 	switch {
 	case errors.Is(err, envelope.ErrEnvelope):
 		c.quarantine(b, fmt.Sprintf("cursor %d: %v", meta.Sequence.Stream, err))
@@ -108,7 +106,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 
 func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
 	service, s, err := subject.ParseTimer(m.Subject())
-	b := &bell{msg: m, session: s, event: envelope.Event{Session: s}, deliveries: 1}
+	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1}
 	if meta, merr := m.Metadata(); merr == nil {
 		b.deliveries = int(meta.NumDelivered)
 	}
@@ -120,13 +118,13 @@ func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
 }
 
 func (c *Conn) quarantine(b *bell, reason string) {
-	c.log.Error("doorbell quarantined", "session", b.session, "reason", reason)
+	c.log.Error("doorbell quarantined", "session", b.event.Session, "reason", reason)
 	c.settle(b, "term", b.Quarantine(reason))
 }
 
 func (c *Conn) settle(b *bell, how string, err error) {
 	if err != nil {
-		c.log.Warn("doorbell not settled; it will come again", "how", how, "session", b.session, "error", err)
+		c.log.Warn("doorbell not settled; it will come again", "how", how, "session", b.event.Session, "error", err)
 	}
 }
 
@@ -141,7 +139,7 @@ func ringsFor(kinds []string, subj string) bool {
 		rest = after
 	}
 	for _, k := range kinds {
-		if open, any := strings.CutSuffix(k, "*"); k == rest || any && strings.HasPrefix(rest, open) {
+		if root, open := strings.CutSuffix(k, "*"); k == rest || open && strings.HasPrefix(rest, root) {
 			return true
 		}
 	}
@@ -150,12 +148,10 @@ func ringsFor(kinds []string, subj string) bool {
 
 type bell struct {
 	msg        jetstream.Msg
-	session    session.ID
 	event      envelope.Event
 	deliveries int
 }
 
-func (b *bell) Session() session.ID            { return b.session }
 func (b *bell) Event() envelope.Event          { return b.event }
 func (b *bell) Deliveries() int                { return b.deliveries }
 func (b *bell) Ack() error                     { return b.msg.Ack() }

@@ -51,8 +51,8 @@ func TestDoorbells(t *testing.T) {
 		}
 	})
 	for i, b := range bells {
-		if b.Event().Cursor != cursor || b.Session() != s || b.Deliveries() != i+1 {
-			t.Errorf("bell %d: cursor %d of %s, delivery %d", i, b.Event().Cursor, b.Session(), b.Deliveries())
+		if b.Event().Cursor != cursor || b.Event().Session != s || b.Deliveries() != i+1 {
+			t.Errorf("bell %d: cursor %d of %s, delivery %d", i, b.Event().Cursor, b.Event().Session, b.Deliveries())
 		}
 	}
 	backlog, err := c.Backlog(t.Context(), reader)

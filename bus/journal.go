@@ -116,7 +116,7 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 // payload is an encoded body, or a reference to it.
 type payload struct {
 	data []byte
-	blob string // name in the object store; then data is empty
+	blob string // its digest in the object store; then data is empty
 }
 
 func (j *Journal) encode(ctx context.Context, e envelope.Event) (payload, error) {
@@ -127,10 +127,11 @@ func (j *Journal) encode(ctx context.Context, e envelope.Event) (payload, error)
 	if len(data) <= ClaimCheckSize {
 		return payload{data: data}, nil
 	}
-	if err := j.c.putBlob(ctx, e.ID, data); err != nil {
+	digest, err := j.c.putBlob(ctx, e.Session, data)
+	if err != nil {
 		return payload{}, fmt.Errorf("store body of %s: %w", e.Type(), err)
 	}
-	return payload{blob: e.ID}, nil
+	return payload{blob: digest}, nil
 }
 
 func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, msgID string) (*jetstream.PubAck, error) {

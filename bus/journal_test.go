@@ -263,8 +263,8 @@ func TestTimersRing(t *testing.T) {
 	defer cancel()
 	var rang []time.Time
 	err := c.Doorbells(ctx, reader, func(b bus.Bell) {
-		if b.Session() != s || b.Event().Cursor != 0 {
-			t.Errorf("rang for %q, cursor %d", b.Session(), b.Event().Cursor)
+		if b.Event().Session != s || b.Event().Cursor != 0 {
+			t.Errorf("rang for %q, cursor %d", b.Event().Session, b.Event().Cursor)
 		}
 		rang = append(rang, time.Now())
 		if err := b.Ack(); err != nil {

@@ -155,11 +155,14 @@ func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 	}
 }
 
+// orDone is err, or nil when it only says that ctx has ended.
 func orDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // Watch calls fn for new events of some kinds until ctx ends; it returns once subscribed. fn is called concurrently for

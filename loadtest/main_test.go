@@ -53,7 +53,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 }
 
 func killArgs(more ...string) []string {
-	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "50ms-200ms", "--max-up", "500ms", "--drain", "3s", "--seed", "7"}, more...)
+	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "400ms-800ms", "--max-up", "300ms", "--drain", "3s", "--seed", "7"}, more...)
 }
 
 func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
@@ -63,8 +63,11 @@ func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
 		t.Fatalf("%v in %q", err, out)
 	}
 	c := r.Verdict.Counts
-	if code != 0 || len(r.Verdict.Violations) != 0 || c.Accepted == 0 || c.Takeovers == 0 || c.Pushed < c.Accepted || r.Open < 8 || r.First.N == 0 {
+	if len(r.Verdict.Violations) != 0 || c.Accepted == 0 || c.Pushed < c.Accepted || len(r.Lives) < r.Kills {
 		t.Errorf("exit %d, %+v", code, r)
+	}
+	if want := map[bool]int{true: 0, false: 1}[r.FlightShare >= flightGoal]; code != want { // a slow machine may prove too little
+		t.Errorf("exit %d with %.0f %% of the kills in flight", code, 100*r.FlightShare)
 	}
 }
 

@@ -106,7 +106,7 @@ func (a *Actor[S]) Ready(ctx context.Context) error {
 func (a *Actor[S]) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	r := &run{ctx: work, draining: ctx.Done()}
+	ring := func(b bus.Bell) { a.ring(work, ctx.Done(), b) }
 
 	answering, stopAnswering := context.WithCancel(work)
 	defer stopAnswering()
@@ -121,10 +121,10 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", a.m.Service, err)
 	}
 	for _, ev := range backlog {
-		a.ring(r, newEcho(r, ev, func(b bus.Bell) { a.ring(r, b) }))
+		ring(newEcho(ev, ring))
 	}
 	close(a.ready)
-	err = a.p.Bells.Doorbells(ctx, a.spec, func(b bus.Bell) { a.ring(r, b) })
+	err = a.p.Bells.Doorbells(ctx, a.spec, ring)
 
 	a.mu.Lock()
 	a.closed = true
@@ -142,24 +142,10 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 
 var errDrained = errors.New("the time for running work to end is over")
 
-// run is what all lanes of one Run share.
-type run struct {
-	ctx      context.Context // ends when even running effects have to stop
-	draining <-chan struct{} // closed when nothing new is to be begun
-}
-
-func (r *run) isDraining() bool {
-	select {
-	case <-r.draining:
-		return true
-	default:
-		return false
-	}
-}
-
-// ring puts a bell into its session's lane, and starts the lane if there is none.
-func (a *Actor[S]) ring(r *run, b bus.Bell) {
-	s := b.Session()
+// ring puts a bell into its session's lane, and starts the lane if there is none. ctx ends when even running effects have
+// to stop; draining is closed when nothing new is to be begun.
+func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bell) {
+	s := b.Event().Session
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -174,9 +160,9 @@ func (a *Actor[S]) ring(r *run, b bus.Bell) {
 		l.knock()
 		return
 	}
-	l := &lane[S]{a: a, r: r, session: s, mail: []bus.Bell{b}, wake: make(chan struct{}, 1)}
+	l := &lane[S]{a: a, draining: draining, session: s, mail: []bus.Bell{b}, wake: make(chan struct{}, 1)}
 	a.lanes[s] = l
-	a.running.Go(l.live)
+	a.running.Go(func() { l.live(ctx) })
 }
 
 // take empties the lane's mailbox. With leave, an empty one ends the lane: no bell can slip in between.

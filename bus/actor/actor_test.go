@@ -3,6 +3,7 @@ package actor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,7 +37,7 @@ type queue struct {
 func apply(s queue, ev envelope.Event) queue {
 	switch b := ev.Body.(type) {
 	case messagev1.Received:
-		s.Inbox = append(s.Inbox[:len(s.Inbox):len(s.Inbox)], ev.ID)
+		s.Inbox = append(slices.Clip(s.Inbox), ev.ID)
 	case turnv1.Started:
 		s.Claim, s.At, s.ID, s.Since = b.Claim, ev.Cursor, ev.ID, ev.Time
 	case turnv1.Resumed:
@@ -46,7 +47,7 @@ func apply(s queue, ev envelope.Event) queue {
 			return s
 		}
 		s.Inbox = s.Inbox[1:]
-		s.Done = append(s.Done[:len(s.Done):len(s.Done)], b.Answers...)
+		s.Done = append(slices.Clip(s.Done), b.Answers...)
 		s.Claim, s.At = turnv1.Claim{}, 0
 	}
 	return s

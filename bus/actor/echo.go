@@ -6,7 +6,6 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // echoes is how often a bell that a start rings may be put off before the real one goes on alone.
@@ -20,17 +19,12 @@ type echo struct {
 	left  atomic.Int32
 }
 
-func newEcho(r *run, ev envelope.Event, ring func(bus.Bell)) *echo {
-	e := &echo{event: ev, ring: func(b bus.Bell) {
-		if !r.isDraining() {
-			ring(b)
-		}
-	}}
+func newEcho(ev envelope.Event, ring func(bus.Bell)) *echo {
+	e := &echo{event: ev, ring: ring}
 	e.left.Store(echoes)
 	return e
 }
 
-func (e *echo) Session() session.ID     { return e.event.Session }
 func (e *echo) Event() envelope.Event   { return e.event }
 func (e *echo) Deliveries() int         { return 2 }
 func (e *echo) Ack() error              { return nil }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -177,9 +178,9 @@ func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto u
 			at = folded[S]{}
 		}
 	}
-	for i := len(news) - 1; i >= 0; i-- {
-		at.state = f.apply(at.state, news[i])
-		at.cursor = news[i].Cursor
+	for _, ev := range slices.Backward(news) {
+		at.state = f.apply(at.state, ev)
+		at.cursor = ev.Cursor
 		at.loose++
 	}
 	return at, news, nil

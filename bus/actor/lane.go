@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,9 +18,9 @@ import (
 
 // lane works on one session. All fields but those marked belong to its goroutine.
 type lane[S any] struct {
-	a       *Actor[S]
-	r       *run
-	session session.ID
+	a        *Actor[S]
+	draining <-chan struct{}
+	session  session.ID
 
 	mail   []bus.Bell    // guarded by a.mu
 	nudged bool          // guarded by a.mu: somebody says that our claim was closed
@@ -33,6 +34,15 @@ type lane[S any] struct {
 	mine  envelope.Event // the claim that this run appended, while open; else zero
 	gone  uint64         // a claim whose owner has let go
 	tries int            // conflicts in a row
+}
+
+func (l *lane[S]) isDraining() bool {
+	select {
+	case <-l.draining:
+		return true
+	default:
+		return false
+	}
 }
 
 // claiming marks a claim whose append is under way, so that an ask is not answered "free" in between.
@@ -51,7 +61,7 @@ func (l *lane[S]) knock() {
 }
 
 // live runs the lane until it has settled all that it holds and no mail is left.
-func (l *lane[S]) live() {
+func (l *lane[S]) live(ctx context.Context) {
 	l.at = l.a.folds.cached(l.session)
 	for {
 		mail, left := l.a.take(l, true)
@@ -59,7 +69,7 @@ func (l *lane[S]) live() {
 			return
 		}
 		l.accept(mail)
-		l.work()
+		l.work(ctx)
 		l.held, l.mine, l.gone, l.tries = nil, envelope.Event{}, 0, 0
 		l.claim.Store(0)
 		l.a.folds.keep(l.session, l.at)
@@ -125,16 +135,15 @@ func (l *lane[S]) guard(f func()) (err error) {
 }
 
 // work goes from step to step until the bells in hand are settled or left to somebody else.
-func (l *lane[S]) work() {
-	ctx := l.r.ctx
+func (l *lane[S]) work(ctx context.Context) {
 	for {
 		if _, err := l.refresh(ctx); err != nil {
-			l.trouble(err)
+			l.trouble(ctx, err)
 			return
 		}
 		step, err := l.next()
 		if err != nil {
-			l.trouble(err)
+			l.trouble(ctx, err)
 			return
 		}
 		var end bool
@@ -168,7 +177,7 @@ const (
 
 // decide appends one event that the machine asked for. It returns true when the lane's work has to end.
 func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
-	if step.Claim && l.r.isDraining() {
+	if step.Claim && l.isDraining() {
 		l.nakAll(0) // somebody else, now
 		return true
 	}
@@ -179,7 +188,7 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	}
 	stored, err := l.append(ctx, ev)
 	if err != nil {
-		l.trouble(err)
+		l.trouble(ctx, err)
 		return true
 	}
 	if !stored.done {
@@ -200,8 +209,8 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 
 // trace is the traceparent that the newest bell in hand carries.
 func (l *lane[S]) trace() string {
-	for i := len(l.held) - 1; i >= 0; i-- {
-		if t := l.held[i].Event().Trace; t != "" {
+	for _, v := range slices.Backward(l.held) {
+		if t := v.Event().Trace; t != "" {
 			return t
 		}
 	}
@@ -233,8 +242,7 @@ func (l *lane[S]) append(ctx context.Context, ev envelope.Event) (stored, error)
 			perr := l.guard(func() { l.at, _ = l.a.folds.advance(l.at, ev) })
 			return stored{true, ev}, perr
 		}
-		var c *bus.Conflict
-		if errors.As(err, &c) {
+		if c, ok := errors.AsType[*bus.Conflict](err); ok {
 			return l.conflicted(ctx, ev, c)
 		}
 		if !retryable(err) || try == appendRetries || ctx.Err() != nil {

@@ -113,12 +113,12 @@ func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 		}
 	}
 	if l.gone == h.Claim {
-		l.trouble(errStubborn)
+		l.trouble(ctx, errStubborn)
 		return true
 	}
 	// A stale fold would take over what is over already.
 	if err := l.reload(ctx); err != nil {
-		l.trouble(err)
+		l.trouble(ctx, err)
 		return true
 	}
 	l.gone = h.Claim

@@ -20,7 +20,7 @@ type outcome struct {
 // true when the lane's work has to end: the claim is lost, or the effect came to nothing.
 func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) {
 	if step.Claim != l.mine.Cursor || l.a.m.Perform == nil {
-		l.trouble(fmt.Errorf("the machine asks to perform claim %d, which is not mine", step.Claim))
+		l.trouble(ctx, fmt.Errorf("the machine asks to perform claim %d, which is not mine", step.Claim))
 		return true
 	}
 	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
@@ -54,7 +54,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 			switch verdict, err := l.news(ctx, step); {
 			case err != nil:
 				cancel(err)
-				l.trouble(err)
+				l.trouble(ctx, err)
 				return true
 			case verdict == fenced:
 				cancel(ErrFenced)
@@ -138,7 +138,7 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, o outcome)
 		o.err = errors.New("an effect without an outcome")
 	}
 	if o.err != nil {
-		l.trouble(fmt.Errorf("effect of claim %d: %w", step.Claim, o.err))
+		l.trouble(ctx, fmt.Errorf("effect of claim %d: %w", step.Claim, o.err))
 		return true
 	}
 	ev := envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace}
@@ -147,7 +147,7 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, o outcome)
 		v, err := l.judge(step)
 		switch {
 		case err != nil:
-			l.trouble(err)
+			l.trouble(ctx, err)
 			return true
 		case v == fenced:
 			return true
@@ -157,7 +157,7 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, o outcome)
 		ev.Prev = l.at.cursor
 		s, err := l.append(ctx, ev)
 		if err != nil {
-			l.trouble(err)
+			l.trouble(ctx, err)
 			return true
 		}
 		if s.done {

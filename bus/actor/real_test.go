@@ -3,6 +3,7 @@ package actor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -121,10 +122,8 @@ func judgeOne(ev envelope.Event, answered map[session.ID][]string, mu *sync.Mute
 	mu.Lock()
 	defer mu.Unlock()
 	for _, id := range ev.Body.(turnv1.Completed).Answers {
-		for _, old := range answered[ev.Session] {
-			if old == id {
-				return fmt.Errorf("%s: %s was answered twice", ev.Session, id)
-			}
+		if slices.Contains(answered[ev.Session], id) {
+			return fmt.Errorf("%s: %s was answered twice", ev.Session, id)
 		}
 		answered[ev.Session] = append(answered[ev.Session], id)
 	}

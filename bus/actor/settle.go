@@ -51,17 +51,17 @@ func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
 		return
 	}
 	if err := l.a.p.Timers.SetTimer(ctx, l.session, step.Until); err != nil {
-		l.trouble(err)
+		l.trouble(ctx, err)
 		return
 	}
 	l.quiescent()
 }
 
 // trouble puts the bells off after an error, or gives them up when the session itself is at fault.
-func (l *lane[S]) trouble(err error) {
+func (l *lane[S]) trouble(ctx context.Context, err error) {
 	var p panicked
 	switch {
-	case l.r.ctx.Err() != nil: // shut down in the middle
+	case ctx.Err() != nil: // shut down in the middle
 		l.nakAll(0)
 		return
 	case errors.As(err, &p):

@@ -175,7 +175,7 @@ func TestLiveDeltas(t *testing.T) {
 // A client that does not read holds its own request only, and that not for ever.
 func TestClientThatDoesNotRead(t *testing.T) {
 	srv := newBus(t)
-	s := start(t, srv, func(c *Config) { c.HTTP.Stall = 50 * time.Millisecond })
+	s := startWith(t, srv, func(c *Config) { c.HTTP.Stall = 50 * time.Millisecond }, func(*Service) {})
 	big := strings.Repeat("x", 100<<10)
 	for range 100 {
 		s.send(post{"default", big, ""})

@@ -44,7 +44,13 @@ type running struct {
 	stop func() error // ends it and returns what Run returned
 }
 
-func start(t *testing.T, srv *bustest.Server, change ...func(*Config)) *running {
+func start(t *testing.T, srv *bustest.Server) *running {
+	t.Helper()
+	return startWith(t, srv, func(*Config) {}, func(*Service) {})
+}
+
+// startWith is start with another configuration, and with a service that is prepared before it runs.
+func startWith(t *testing.T, srv *bustest.Server, change func(*Config), prepare func(*Service)) *running {
 	t.Helper()
 	h := DefaultHTTPConfig()
 	h.Listen = "127.0.0.1:0"
@@ -53,13 +59,12 @@ func start(t *testing.T, srv *bustest.Server, change ...func(*Config)) *running 
 		Conn: srv.Connect(t, "intake"), HTTP: &h, Limits: thread.Limits{MaxBytes: 128 << 10},
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
-	for _, f := range change {
-		f(&c)
-	}
+	change(&c)
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	prepare(s)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

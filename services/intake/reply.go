@@ -11,8 +11,8 @@ import (
 	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
-// recheck is how often somebody who waits looks into the journal himself: news is lossy.
-const recheck = 2 * time.Second
+// recheckEvery is how often somebody who waits looks into the journal himself: news is lossy.
+const recheckEvery = 2 * time.Second
 
 // answerTime is left of the asker's patience for the answer to reach him.
 const answerTime = 250 * time.Millisecond
@@ -51,7 +51,7 @@ func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 	if left <= 0 {
 		return replyOf(t, nil), nil
 	}
-	timer := time.NewTimer(min(left, recheck))
+	timer := time.NewTimer(min(left, s.recheck))
 	defer timer.Stop()
 	for {
 		select {
@@ -64,7 +64,7 @@ func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 			if left = time.Until(until); left <= 0 {
 				return replyOf(t, nil), nil
 			}
-			timer.Reset(min(left, recheck))
+			timer.Reset(min(left, s.recheck))
 		case <-s.draining:
 			return replyOf(t, nil), nil
 		case <-ctx.Done():

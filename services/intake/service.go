@@ -71,6 +71,7 @@ type Service struct {
 	lanes   *lanes
 	cursors *cursors
 	room    room
+	recheck time.Duration // recheckEvery
 
 	addr     atomic.Value  // string, once it listens
 	ready    chan struct{} // closed once everything is in force
@@ -93,7 +94,7 @@ func New(c Config) (*Service, error) {
 	s := &Service{
 		conn: c.Conn, journal: c.Conn.Journal(), log: c.Log, limits: c.Limits,
 		folder: actor.NewFolder(c.Conn, Spec(), thread.Version, thread.State.Apply),
-		board:  newBoard(), lanes: newLanes(), cursors: newCursors(),
+		board:  newBoard(), lanes: newLanes(), cursors: newCursors(), recheck: recheckEvery,
 		ready: make(chan struct{}), draining: make(chan struct{}),
 	}
 	if c.HTTP != nil {

@@ -27,7 +27,7 @@ func TestNewNeedsItsCollaborators(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	srv := newBus(t)
-	s := start(t, srv, func(c *Config) { c.HTTP = nil })
+	s := startWith(t, srv, func(c *Config) { c.HTTP = nil }, func(*Service) {})
 	if s.Addr() != "" {
 		t.Errorf("it listens on %s", s.Addr())
 	}

@@ -81,7 +81,6 @@ type bell struct {
 	n int
 }
 
-func (b *bell) Session() session.ID   { return b.p.event.Session }
 func (b *bell) Event() envelope.Event { return b.p.event }
 func (b *bell) Deliveries() int       { return b.n }
 

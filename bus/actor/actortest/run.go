@@ -155,8 +155,12 @@ func (p *play[S]) judge() error {
 			if err != nil {
 				return fmt.Errorf("session %s: fold of %s: %w", s, k.instance, err)
 			}
-			if got, err := json.Marshal(mem); err != nil || !bytes.Equal(got, want) {
-				return fmt.Errorf("session %s: %s has in memory\n %s\nthe journal says\n %s (%v)", s, k.instance, got, want, err)
+			got, err := json.Marshal(mem)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(got, want) {
+				return fmt.Errorf("session %s: %s has in memory\n %s\nthe journal says\n %s", s, k.instance, got, want)
 			}
 		}
 		if p.sc.Check != nil {

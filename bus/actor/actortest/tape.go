@@ -32,8 +32,9 @@ const (
 	crashHere         // the worker dies before the operation
 	crashDone         // the worker dies after it
 	cutOff            // the worker answers nobody for a while, and goes on
-	troubles
 )
+
+const troubles = 7 // kinds beside none
 
 // trouble draws one: most bytes mean none.
 func (t *tape) trouble() trouble {
@@ -41,7 +42,7 @@ func (t *tape) trouble() trouble {
 	if b < 128 {
 		return none
 	}
-	return trouble(1 + int(b)%(int(troubles)-1))
+	return trouble(1 + int(b)%troubles)
 }
 
 func (t *tape) cut() {

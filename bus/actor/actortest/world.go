@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -46,7 +45,7 @@ type Reaction struct {
 func newWorld(spec bus.Spec, bytes []byte, react func(envelope.Event) []Reaction) *World {
 	return &World{
 		spec: spec, tape: &tape{bytes: bytes}, react: react,
-		log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		log:   slog.New(slog.DiscardHandler),
 		last:  make(map[session.ID]uint64),
 		snaps: make(map[session.ID]bus.Snapshot),
 		bells: make(map[uint64]*pending),
@@ -115,8 +114,7 @@ func (w *World) Post(s session.ID, body envelope.Body, key string) string {
 		if err == nil {
 			return e.ID
 		}
-		var c *bus.Conflict
-		if !errors.As(err, &c) {
+		if _, ok := errors.AsType[*bus.Conflict](err); !ok {
 			panic(fmt.Sprintf("post %s: %v", body.EventType(), err))
 		}
 	}

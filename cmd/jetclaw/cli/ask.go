@@ -115,12 +115,8 @@ func (d desk) patiently(ctx context.Context, ask func() error) error {
 			d.note("jetclaw does not answer; waiting up to " + strconv.Itoa(int(away.Seconds())) + " s for it")
 			told = true
 		}
-		t := time.NewTimer(askAgain)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return context.Cause(ctx)
+		if err := pause(ctx, askAgain); err != nil {
+			return err
 		}
 	}
 }

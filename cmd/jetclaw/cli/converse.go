@@ -30,7 +30,7 @@ func (t *talk) converse(ctx context.Context) error {
 	followed := make(chan struct{}) // closed once lost says why nothing comes any more
 	go func() {
 		defer close(followed)
-		lost = t.desk.conn.Follow(ctx, bus.ReplayOptions{Session: t.session(), From: last + 1}, func(e envelope.Event) error {
+		lost = follow(ctx, t.desk.conn, bus.ReplayOptions{Session: t.session(), From: last + 1}, func(e envelope.Event) error {
 			select {
 			case events <- e:
 				return nil

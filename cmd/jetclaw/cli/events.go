@@ -86,7 +86,7 @@ func (s *shell) events(ctx context.Context, o eventsOptions) error {
 		if !o.follow {
 			return c.Conn.Replay(ctx, part, p.print)
 		}
-		return c.Conn.Follow(ctx, part, func(e envelope.Event) error {
+		return follow(ctx, c.Conn, part, func(e envelope.Event) error {
 			if err := p.print(e); err != nil {
 				return err
 			}

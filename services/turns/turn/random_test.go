@@ -17,11 +17,17 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// anyBody draws any event body of the machine's world, legal or not, over few enough names that they often meet.
-func anyBody(t *rapid.T) envelope.Body {
+// anyBody draws any event body of the machine's world, legal or not, over few enough names that they often meet; half
+// of the time it names the turn that runs in s.
+func anyBody(t *rapid.T, s turn.State) envelope.Body {
 	pick := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
 	message := func() string { return pick("message", "m1", "m2", "m3") }
 	claim := func() turnv1.Claim {
+		if r := s.Turn; r != nil && rapid.Bool().Draw(t, "running") {
+			return turnv1.Claim{
+				Turn: r.ID, Round: r.Claim.Round, Attempt: r.Claim.Attempt, Worker: "w1", Deadline: r.Claim.Deadline, Messages: r.Messages,
+			}
+		}
 		m := message()
 		return turnv1.Claim{
 			Turn: m + "/t", Round: rapid.IntRange(1, 3).Draw(t, "round"), Attempt: rapid.IntRange(1, 3).Draw(t, "attempt"),
@@ -83,7 +89,7 @@ func anyBody(t *rapid.T) envelope.Body {
 	return nil
 }
 
-var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("far", 3600))
 
 // TestAnyHistory folds events in orders that no journal would ever hold.
 func TestAnyHistory(t *testing.T) {
@@ -92,7 +98,7 @@ func TestAnyHistory(t *testing.T) {
 		var arrived, left []string // messages and controls "new", by their first arrival; those that an outcome took out
 		for i := range rapid.IntRange(1, 60).Draw(t, "length") {
 			ev := envelope.Event{
-				ID: fmt.Sprintf("e%d", i), Cursor: uint64(i + 1), Time: epoch.Add(time.Duration(i) * time.Second), Body: anyBody(t),
+				ID: fmt.Sprintf("e%d", i), Cursor: uint64(i + 1), Time: epoch.Add(time.Duration(i) * time.Second), Body: anyBody(t, s),
 			}
 			if _, ok := ev.Body.(messagev1.Received); ok {
 				ev.ID = rapid.SampledFrom([]string{"m1", "m2", "m3"}).Draw(t, "id")
@@ -100,7 +106,7 @@ func TestAnyHistory(t *testing.T) {
 			}
 			before, beforeText := clone(t, s), compact(s)
 			next := s.Apply(ev)
-			branch := s.Apply(envelope.Event{ID: "branch", Cursor: ev.Cursor, Time: ev.Time, Body: anyBody(t)})
+			branch := s.Apply(envelope.Event{ID: "branch", Cursor: ev.Cursor, Time: ev.Time, Body: anyBody(t, s)})
 			if compact(s) != beforeText || !reflect.DeepEqual(s, before) {
 				t.Fatalf("Apply wrote through:\n%s\n%s", beforeText, compact(s))
 			}

@@ -198,7 +198,7 @@ func outcome(verb string, c turn.Turn, text string) envelope.Body {
 		return turnv1.Failed{Outcome: o, Answers: c.Messages, Cause: turnv1.ModelRefused, Text: text}
 	}
 	b := turnv1.Stepped{Outcome: o}
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		id, tool, _ := strings.Cut(f, "=")
 		tool, refusal, _ := strings.Cut(tool, "!")
 		b.Calls = append(b.Calls, turnv1.Call{ID: id, Tool: tool, Arguments: json.RawMessage(`{}`), Refusal: refusal})

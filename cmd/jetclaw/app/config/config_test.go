@@ -145,7 +145,9 @@ func TestWarningsTellTheConsequence(t *testing.T) {
 		"outbox: {on_unknown: hold}":      "is not sent again",
 		"owners: []":                      "nobody can approve",
 		"agents: {main: {queue: steer}}":  "waits for its end",
-		"channels: {http: {callback: {url: \"http://example.org\"}}}":                      "unencrypted",
+
+		"channels: {http: {callback: {url: \"http://example.org\"}}}": "unencrypted",
+
 		"models: {providers: {a: {base_url: \"http://10.0.0.1/v1\", api_key: \"env:X\"}}}": "unencrypted",
 	} {
 		_, warnings, err := Parse("c.yaml", []byte(in))

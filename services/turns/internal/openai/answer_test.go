@@ -194,8 +194,8 @@ func TestNoAnswer(t *testing.T) {
 			if err == nil {
 				t.Fatalf("got an answer: %+v", a)
 			}
-			if e := wantCause(t, err, c.cause); !strings.Contains(e.Text, c.says) {
-				t.Errorf("says %q, want %q", e.Text, c.says)
+			if text := wantCause(t, err, c.cause); !strings.Contains(text, c.says) {
+				t.Errorf("says %q, want %q", text, c.says)
 			}
 		})
 	}

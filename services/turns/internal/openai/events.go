@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 )
 
 // errTooLarge says that an answer is over its size limit.
@@ -42,7 +43,7 @@ func (e *events) Read(p []byte) (int, error) {
 			e.rest = []byte("data: [DONE]\n")
 		case isData && len(bytes.TrimSpace(data)) == 0:
 		case isData && whole: // half a line is not an event
-			e.rest = append(line, "\n\n"...)
+			e.rest = slices.Concat(line, []byte("\n\n"))
 		case !isData && !field(line):
 			e.other = append(e.other, line[:min(len(line), maxOther-len(e.other))]...)
 		}

@@ -100,13 +100,14 @@ func failure(t *testing.T, err error) *model.Error {
 	return e
 }
 
-func wantCause(t *testing.T, err error, want turnv1.Cause) *model.Error {
+// wantCause checks an error and returns what the person is told.
+func wantCause(t *testing.T, err error, want turnv1.Cause) string {
 	t.Helper()
 	e := failure(t, err)
 	if e.Cause != want {
 		t.Errorf("cause %s, want %s: %s", e.Cause, want, e)
 	}
-	return e
+	return e.Text
 }
 
 // pipes is a network in memory, for synctest: it blocks on channels only.

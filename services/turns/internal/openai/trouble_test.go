@@ -49,9 +49,9 @@ func TestStatus(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			_, err := generate(t.Context(), t, api, hello)
-			e := wantCause(t, err, c.cause)
-			if !strings.Contains(e.Text, c.says) || len(e.Text) > 600 {
-				t.Errorf("says %q, want %q", e.Text, c.says)
+			text := wantCause(t, err, c.cause)
+			if !strings.Contains(text, c.says) || len(text) > 600 {
+				t.Errorf("says %q, want %q", text, c.says)
 			}
 			if tries.Load() != c.tries {
 				t.Errorf("%d tries, want %d", tries.Load(), c.tries)
@@ -94,8 +94,8 @@ func TestNobodyThere(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	_, err := generate(t.Context(), t, client(t, server.URL), hello)
-	if e := wantCause(t, err, turnv1.ModelUnavailable); !strings.Contains(e.Text, "connection refused") || !strings.Contains(e.Text, server.URL) {
-		t.Errorf("says %q", e.Text)
+	if text := wantCause(t, err, turnv1.ModelUnavailable); !strings.Contains(text, "connection refused") || !strings.Contains(text, server.URL) {
+		t.Errorf("says %q", text)
 	}
 	_, err = generate(t.Context(), t, client(t, "http://no-such-host.invalid"), hello)
 	wantCause(t, err, turnv1.ModelUnavailable)
@@ -110,8 +110,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		http.Redirect(w, r, thief.URL+"/v1/"+key, http.StatusTemporaryRedirect)
 	})
 	_, err := generate(t.Context(), t, c, hello)
-	if e := wantCause(t, err, turnv1.ModelRefused); !strings.Contains(e.Text, "redirects to") || !strings.Contains(e.Text, thief.Listener.Addr().String()) {
-		t.Errorf("says %q", e.Text)
+	if text := wantCause(t, err, turnv1.ModelRefused); !strings.Contains(text, "redirects to") || !strings.Contains(text, thief.Listener.Addr().String()) {
+		t.Errorf("says %q", text)
 	}
 	if stolen.Load() {
 		t.Error("the redirect was followed")
@@ -154,8 +154,8 @@ func TestRetryAfter(t *testing.T) {
 				case c.says == "" && err != nil:
 					t.Error(err)
 				case c.says != "":
-					if e := wantCause(t, err, turnv1.ModelUnavailable); !strings.Contains(e.Text, c.says) {
-						t.Errorf("says %q", e.Text)
+					if text := wantCause(t, err, turnv1.ModelUnavailable); !strings.Contains(text, c.says) {
+						t.Errorf("says %q", text)
 					}
 				}
 			})

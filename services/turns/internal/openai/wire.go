@@ -90,7 +90,7 @@ func (s *statusError) passing() bool {
 }
 
 func refusal(resp *http.Response, secret scrub) *statusError {
-	defer resp.Body.Close() //nolint:errcheck // nothing is lost with it
+	defer resp.Body.Close()
 	s := &statusError{code: resp.StatusCode}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFailBody))
 	if err == nil {
