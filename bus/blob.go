@@ -1,14 +1,19 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -25,63 +30,94 @@ const ClaimCheckSize = 64 << 10
 // the same object.
 func blobName(s session.ID, digest string) string { return string(s) + "/" + digest }
 
-func (c *Conn) blobs(ctx context.Context) (jetstream.ObjectStore, error) {
-	os, err := c.js.ObjectStore(ctx, subject.Blobs)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, "object store %s: %w", subject.Blobs, err)
-	}
-	return os, nil
+// The layout of a NATS object store (ADR-20): chunks under C, one description of each object under M. It is written and
+// read here by plain publishes and direct gets, as nats.go's ObjectStore needs rights that no service has: to purge, and
+// to create a consumer.
+const (
+	chunkSize   = 256 << 10
+	chunkPrefix = "$O." + subject.Blobs + ".C."
+	metaPrefix  = "$O." + subject.Blobs + ".M."
+	blobStream  = "OBJ_" + subject.Blobs
+)
+
+func metaSubject(name string) string {
+	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
 func (c *Conn) putBlob(ctx context.Context, s session.ID, data []byte) (digest string, err error) {
-	os, err := c.blobs(ctx)
+	sum := sha256.Sum256(data)
+	digest = hex.EncodeToString(sum[:])
+	name := blobName(s, digest)
+	if _, err := c.blobInfo(ctx, name); err == nil {
+		return digest, nil // an earlier attempt has put it
+	} else if !errors.Is(err, errBlob) {
+		return "", err
+	}
+	info := jetstream.ObjectInfo{
+		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
+		Bucket:     subject.Blobs, NUID: nuid.Next(), Size: uint64(len(data)), ModTime: time.Now().UTC(),
+		Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum[:]),
+	}
+	for chunk := range slices.Chunk(data, chunkSize) {
+		if err := c.putObject(ctx, chunkPrefix+info.NUID, nil, chunk); err != nil {
+			return "", fmt.Errorf("object %s: %w", name, err)
+		}
+		info.Chunks++
+	}
+	meta, err := json.Marshal(info)
 	if err != nil {
 		return "", err
 	}
-	digest = digestOf(data)
-	name := blobName(s, digest)
-	if _, err := os.GetInfo(ctx, name); err == nil {
-		return digest, nil // a second put would purge the first one's chunks, which no service may
-	}
-	if _, err := os.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(data)); err != nil {
-		var api *jetstream.APIError
-		if errors.As(err, &api) && api.ErrorCode == codeStoreFailed {
-			return "", fault.New(fault.Full, "the object store has no room (%s): free disk space or raise bus.max_bytes", api.Description)
-		}
-		return "", fault.New(fault.Unavailable, "put %s: %w", name, err)
+	if err := c.putObject(ctx, metaSubject(name), nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, meta); err != nil {
+		return "", fmt.Errorf("object %s: %w", name, err)
 	}
 	return digest, nil
 }
 
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+func (c *Conn) putObject(ctx context.Context, subj string, h nats.Header, data []byte) error {
+	_, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: subj, Header: h, Data: data})
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+		return fault.New(fault.Full, "the object store has no room (%s): free disk space or raise bus.max_bytes", api.Description)
+	}
+	return fault.New(fault.Unavailable, "%w", err)
+}
+
+// blobInfo describes an object; errBlob when there is none.
+func (c *Conn) blobInfo(ctx context.Context, name string) (info jetstream.ObjectInfo, err error) {
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET."+blobStream+"."+metaSubject(name), nil)
+	if err != nil {
+		return info, fault.New(fault.Unavailable, "object %s: %w", name, err)
+	}
+	if m.Header.Get("Status") != "" {
+		return info, fmt.Errorf("object %s: %w", name, errBlob)
+	}
+	if err := json.Unmarshal(m.Data, &info); err != nil || info.Deleted {
+		return info, fmt.Errorf("object %s: %w", name, errBlob)
+	}
+	return info, nil
 }
 
 // errBlob says that a body is not there, or not what the event was appended with.
 var errBlob = errors.New("the body is missing or damaged")
 
-// getBlob reads a body by direct gets: ObjectStore.Get would create a consumer, which no service may.
+// getBlob reads a body.
 func (c *Conn) getBlob(ctx context.Context, s session.ID, digest string) ([]byte, error) {
-	os, err := c.blobs(ctx)
+	name := blobName(s, digest)
+	info, err := c.blobInfo(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	name := blobName(s, digest)
-	info, err := os.GetInfo(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, fmt.Errorf("object %s: %w", name, errBlob)
-	}
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, "object %s: %w", name, err)
 	}
 	if info.Size > maxBlob {
 		return nil, fmt.Errorf("object %s has %d bytes: %w", name, info.Size, errBlob)
 	}
 	data := make([]byte, 0, info.Size)
-	chunks := "$O." + subject.Blobs + ".C." + info.NUID
+	chunks := chunkPrefix + info.NUID
 	for next := uint64(1); uint64(len(data)) < info.Size; {
-		msgs, err := jetstreamext.GetBatch(ctx, c.js, "OBJ_"+subject.Blobs, 256,
+		msgs, err := jetstreamext.GetBatch(ctx, c.js, blobStream, 256,
 			jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(chunks))
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "object %s: %w", name, err)
@@ -100,7 +136,7 @@ func (c *Conn) getBlob(ctx context.Context, s session.ID, digest string) ([]byte
 			return nil, fault.New(fault.Unavailable, "object %s: %d of %d bytes are there", name, len(data), info.Size)
 		}
 	}
-	if digestOf(data) != digest {
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
 		return nil, fmt.Errorf("object %s: %w", name, errBlob)
 	}
 	return data, nil

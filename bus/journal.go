@@ -94,7 +94,7 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	if err != nil {
 		return 0, err
 	}
-	msgID := string(e.Session) + "|" + e.Key
+	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
 	for range factTries {
 		ack, err := j.publish(ctx, e, body, msgID)
 		if err == nil {

@@ -69,6 +69,7 @@ func (b *bench) measure(ctx context.Context, c cell, t timing, round int) (sampl
 	cl := client.New(web.URL, "", c.Sessions+1)
 	defer cl.Close()
 	x.Run += "f"
+	x.AtOpen, x.AtShut = nothing, nothing
 	e, err := x.drive(ctx, cl)
 	if cerr := web.Close(); err == nil {
 		err = cerr
@@ -76,7 +77,7 @@ func (b *bench) measure(ctx context.Context, c cell, t timing, round int) (sampl
 	if err != nil {
 		return sample{}, fmt.Errorf("http floor: %w", err)
 	}
-	s.HTTP, s.HTTPPerSec = stat.SpreadOf(e.Took), float64(e.Ended)/t.duration.Seconds()
+	s.HTTP, s.HTTPPerSec = stat.SpreadOf(e.Took), e.PerSecond
 	return s, nil
 }
 
@@ -118,10 +119,12 @@ func (b *bench) product(ctx context.Context, c cell, x exchanges, m *fakemodel.S
 		return sample{}, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
 	}
 	s.Turn, s.Turns, s.measuredTurn = stat.SpreadOf(e.Took), len(e.Took), e.Markers
-	s.PerSecond = float64(e.Ended) / x.Duration.Seconds()
+	s.PerSecond = e.PerSecond
 	s.CPU = (used[1] - used[0]) / time.Duration(max(1, e.Ended))
 	return s, s.read(ctx, h.Data(), m)
 }
+
+func nothing() {}
 
 // read takes the shape and the stored times from the journal.
 func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) error {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/client"
 	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/window"
 )
 
 // exchanges is a closed loop: each of a number of senders sends its next message when it has the answer to the one
-// before. What begins in the warm-up does not count.
+// before. Package window says which of them count.
 type exchanges struct {
 	Run        string // in every marker and session name; of [0-9a-z]
 	Sessions   int
@@ -30,6 +31,8 @@ type exchanged struct {
 	Markers []string        // of the same
 	Ended   int             // within the window
 	All     int             // warm-up included
+
+	PerSecond float64
 }
 
 const replyPatience = 30 * time.Second
@@ -38,61 +41,58 @@ const replyPatience = 30 * time.Second
 func (x exchanges) drive(ctx context.Context, c *client.Client) (exchanged, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	open := time.Now().Add(x.Warmup)
-	shut := open.Add(x.Duration)
-	all := make([]exchanged, x.Sessions)
+	w := window.New(x.Sessions, x.Warmup, x.Duration)
+	all := make([][]turn, x.Sessions)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
 			var err error
-			if all[i], err = x.send(ctx, c, i, open, shut); err != nil {
+			if all[i], err = x.send(ctx, c, i, w); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	for _, at := range []struct {
-		time time.Time
-		call func()
-	}{{open, x.AtOpen}, {shut, x.AtShut}} {
-		if wait(ctx, time.Until(at.time)) && at.call != nil {
-			at.call()
-		}
-	}
+	w.Run(ctx, x.Sessions, x.AtOpen, x.AtShut)
 	wg.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return exchanged{}, err
 	}
 	var sum exchanged
-	for _, e := range all {
-		sum.Took = append(sum.Took, e.Took...)
-		sum.Markers = append(sum.Markers, e.Markers...)
-		sum.Ended += e.Ended
-		sum.All += e.All
+	for _, turns := range all {
+		sum.All += len(turns)
+		for _, t := range turns {
+			if w.Holds(t.end) {
+				sum.Ended++
+			}
+			if w.Holds(t.began) {
+				sum.Took = append(sum.Took, t.end.Sub(t.began))
+				sum.Markers = append(sum.Markers, t.marker)
+			}
+		}
 	}
+	sum.PerSecond = float64(sum.Ended) / w.Elapsed().Seconds()
 	return sum, nil
 }
 
-func (x exchanges) send(ctx context.Context, c *client.Client, i int, open, shut time.Time) (out exchanged, err error) {
-	for n := 0; ; n++ {
-		began := time.Now()
-		if !began.Before(shut) {
-			return out, nil
-		}
-		m := marker.New(x.Run, i, n)
+// turn is one exchange.
+type turn struct {
+	marker     string
+	began, end time.Time
+}
+
+func (x exchanges) send(ctx context.Context, c *client.Client, i int, w *window.Window) (out []turn, err error) {
+	for n := 0; !w.Shut() && ctx.Err() == nil; n++ {
+		t := turn{marker: marker.New(x.Run, i, n), began: time.Now()}
 		session := x.Run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/x.PerSession)
-		if err := exchange(ctx, c, client.Message{Session: session, Text: m + " what do you hear?", Key: m}, m); err != nil {
+		msg := client.Message{Session: session, Text: t.marker + " what do you hear?", Key: t.marker}
+		if err := exchange(ctx, c, msg, t.marker); err != nil {
 			return out, err
 		}
-		end := time.Now()
-		out.All++
-		if end.After(open) && end.Before(shut) {
-			out.Ended++
-		}
-		if began.After(open) {
-			out.Took = append(out.Took, end.Sub(began))
-			out.Markers = append(out.Markers, m)
-		}
+		t.end = time.Now()
+		w.Ended(i)
+		out = append(out, t)
 	}
+	return out, nil
 }
 
 // exchange is one whole turn as a client sees it: the message posted, the reply awaited and checked.

@@ -26,6 +26,7 @@ type killOptions struct {
 	sync       string
 	maxUp      time.Duration
 	drain      time.Duration
+	settle     time.Duration
 	callback   bool
 }
 
@@ -54,6 +55,7 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.StringVar(&o.sync, "sync", "always", "bus.sync")
 	fs.DurationVar(&o.maxUp, "max-up", 2*time.Second, "longest life after 8 turns are in flight; a few kills do not wait for them")
 	fs.DurationVar(&o.drain, "drain", time.Minute, "for everything to come to rest after the last kill")
+	fs.DurationVar(&o.settle, "settle", 12*time.Second, "shortest time between the last start and the end: deliveries to the dead come again within it")
 	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -149,7 +151,7 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		return r, err
 	}
 	defer d.Kill()
-	rested := k.rest(ctx)
+	rested := k.rest(ctx, d.Started.Add(k.o.settle))
 	if err := d.Stop(stopTime); err != nil {
 		k.crowd.say(judge.Stuck, "", "%v", err)
 	}
@@ -211,8 +213,9 @@ func (k *killRun) kill(p *daemon.Process) lifetime {
 	return l
 }
 
-// rest waits until every sender has his reply and every reply is pushed, within the time to drain.
-func (k *killRun) rest(ctx context.Context) time.Duration {
+// rest waits until every sender has his reply and every reply is pushed, within the time to drain, and says how
+// long that took. It returns when the doorbells have had their time too.
+func (k *killRun) rest(ctx context.Context, notBefore time.Time) time.Duration {
 	began := time.Now()
 	deadline := began.Add(k.o.drain)
 	k.crowd.finish(deadline)
@@ -222,6 +225,7 @@ func (k *killRun) rest(ctx context.Context) time.Duration {
 		}
 	}
 	took := time.Since(began)
-	wait(ctx, time.Second) // what comes after the last reply: receipts, acknowledgements, pushes too many
+	// What comes after the last reply: receipts, acknowledgements, pushes too many.
+	wait(ctx, max(time.Second, time.Until(notBefore)))
 	return took
 }

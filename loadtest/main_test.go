@@ -53,7 +53,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 }
 
 func killArgs(more ...string) []string {
-	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "400ms-800ms", "--max-up", "300ms", "--drain", "3s", "--seed", "7"}, more...)
+	return append([]string{"kill", "--kills", "3", "--sessions", "10", "--sync", "interval", "--delay", "400ms-800ms", "--max-up", "300ms", "--drain", "3s", "--settle", "2s", "--seed", "7"}, more...)
 }
 
 func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {

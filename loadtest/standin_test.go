@@ -115,7 +115,7 @@ func (d *standIn) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cons, err := st.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{Durable: "turns", FilterSubject: subject.OfKind("message.received"), AckPolicy: jetstream.AckExplicitPolicy})
+	cons, err := st.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{Durable: "turns", FilterSubject: subject.OfKind("message.received"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: 500 * time.Millisecond})
 	if err != nil {
 		return err
 	}

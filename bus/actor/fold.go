@@ -74,9 +74,18 @@ func (f *Folder[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uin
 	if err != nil {
 		return zero, 0, err
 	}
+	if at.loose >= foldSnapshot && f.snaps != nil {
+		if err := f.saveSnapshot(ctx, s, at); err != nil {
+			f.log.Warn("snapshot not saved", "session", s, "error", err)
+		}
+		at.loose = 0
+	}
 	f.keep(s, at)
 	return at.state, at.cursor, nil
 }
+
+// foldSnapshot is how many events a reader without lanes folds before it keeps a snapshot for its next start.
+const foldSnapshot = 256
 
 // cached is what the cache has, else the zero fold.
 func (f *Folder[S]) cached(s session.ID) folded[S] {

@@ -1,98 +1,84 @@
 package floor
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/window"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
-// samples of one sender.
-type samples struct {
-	answered, stored, settled []time.Duration
-	ended                     int // turns that ended within the window
-	err                       error
-}
-
-// run drives all senders: each sends its next message when it has the answer to the one before. What begins before the
-// warm-up is over does not count.
+// run drives all senders: each sends its next message when it has the answer to the one before. Package window says
+// which of them count.
 func (f *bus) run() (Result, error) {
-	open := time.Now().Add(f.job.Warmup)
-	shut := open.Add(f.job.Duration)
-	all := make([]samples, f.job.Sessions)
+	w := window.New(f.job.Sessions, f.job.Warmup, f.job.Duration)
+	lives := make([][]*life, f.job.Sessions)
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	defer cancel(nil)
 	var wg sync.WaitGroup
-	for i := range all {
-		wg.Go(func() { all[i] = f.send(i, open, shut) })
+	for i := range lives {
+		wg.Go(func() {
+			var err error
+			if lives[i], err = f.send(i, w); err != nil {
+				cancel(err)
+			}
+		})
 	}
 	var used [2]time.Duration
-	for i, at := range []time.Time{open, shut} {
-		t := time.NewTimer(time.Until(at))
-		select {
-		case <-t.C:
-		case <-f.ctx.Done():
-		}
-		t.Stop()
-		used[i] = cpu()
-	}
+	w.Run(ctx, f.job.Sessions, func() { used[0] = cpu() }, func() { used[1] = cpu() })
 	wg.Wait()
-	var sum samples
-	for _, s := range all {
-		if s.err != nil {
-			return Result{}, s.err
-		}
-		sum.answered = append(sum.answered, s.answered...)
-		sum.stored = append(sum.stored, s.stored...)
-		sum.settled = append(sum.settled, s.settled...)
-		sum.ended += s.ended
+	if err := context.Cause(ctx); err != nil {
+		return Result{}, err
 	}
 	if e := f.fail.Load(); e != nil {
 		return Result{}, *e
 	}
+	var answered, stored, settled []time.Duration
+	ended := 0
+	for _, l := range slices.Concat(lives...) {
+		if w.Holds(l.answeredAt) {
+			ended++
+		}
+		if w.Holds(l.began) {
+			answered = append(answered, l.answeredAt.Sub(l.began))
+			stored = append(stored, max(0, l.answeredAt.Sub(l.storedAt)))
+			settled = append(settled, l.settledAt.Sub(l.began))
+		}
+	}
 	return Result{
-		Answered: stat.SpreadOf(sum.answered), Stored: stat.SpreadOf(sum.stored), Settled: stat.SpreadOf(sum.settled),
-		PerSecond: float64(sum.ended) / f.job.Duration.Seconds(),
-		CPU:       (used[1] - used[0]) / time.Duration(max(1, sum.ended)),
+		Answered: stat.SpreadOf(answered), Stored: stat.SpreadOf(stored), Settled: stat.SpreadOf(settled),
+		PerSecond: float64(ended) / w.Elapsed().Seconds(), CPU: (used[1] - used[0]) / time.Duration(max(1, ended)),
 	}, nil
 }
 
-func (f *bus) send(i int, open, shut time.Time) (s samples) {
+func (f *bus) send(i int, w *window.Window) (lives []*life, err error) {
 	var l *lane
-	var lives []*life
-	for n := 0; ; n++ {
+	for n := 0; !w.Shut() && f.ctx.Err() == nil; n++ {
 		began := time.Now()
-		if !began.Before(shut) {
-			break
-		}
 		if n%f.job.PerSession == 0 {
-			if l, s.err = f.lane(i, n/f.job.PerSession); s.err != nil {
-				return s
+			if l, err = f.lane(i, n/f.job.PerSession); err != nil {
+				return lives, err
 			}
 		}
 		lf, err := f.turn(l, n)
 		if err != nil {
-			s.err = err
-			return s
+			return lives, err
 		}
-		if lf.answeredAt.After(open) && lf.answeredAt.Before(shut) {
-			s.ended++
-		}
-		if began.After(open) {
-			s.answered = append(s.answered, lf.answeredAt.Sub(began))
-			s.stored = append(s.stored, max(0, lf.answeredAt.Sub(lf.storedAt)))
-			lf.began = began
-			lives = append(lives, lf)
-		}
+		w.Ended(i)
+		lf.began = began
+		lives = append(lives, lf)
 	}
 	for _, lf := range lives {
-		if s.err = f.wait(lf.settled); s.err != nil {
-			return s
+		if err := f.wait(lf.settled); err != nil {
+			return lives, err
 		}
-		s.settled = append(s.settled, lf.settledAt.Sub(lf.began))
 	}
-	return s
+	return lives, nil
 }
 
 func (f *bus) lane(i, generation int) (*lane, error) {

@@ -81,7 +81,7 @@ func (s *shell) events(ctx context.Context, o eventsOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := bufio.NewWriter(s.out)
-	p := printer{out: out, json: o.json, colour: s.outTTY && s.colour()}
+	p := printer{out: out, json: o.json, colour: s.colour(s.outTTY)}
 	err = e.WithJournal(ctx, func(ctx context.Context, c app.Client) error {
 		if !o.follow {
 			return c.Conn.Replay(ctx, part, p.print)

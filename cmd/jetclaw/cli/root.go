@@ -41,7 +41,7 @@ func Main(ctx context.Context, args []string) int {
 		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
 	}
 	// Whatever is logged before a command has read the configuration is redacted, too.
-	logs.New(os.Stderr, secrets, logs.Options{Level: slog.LevelWarn, Terminal: s.errTTY, Colour: s.colour()})
+	logs.New(os.Stderr, secrets, logs.Options{Level: slog.LevelWarn, Terminal: s.errTTY, Colour: s.colour(s.errTTY)})
 	root := s.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -59,11 +59,11 @@ func Main(ctx context.Context, args []string) int {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// colour says whether stderr takes colours: a terminal that does, and a person who has not said no (no-color.org).
-func (s *shell) colour() bool {
+// colour says whether to write in colours: to a terminal that can, for a person who has not said no (no-color.org).
+func (s *shell) colour(terminal bool) bool {
 	no, _ := s.lookup("NO_COLOR")
 	kind, _ := s.lookup("TERM")
-	return s.errTTY && no == "" && kind != "dumb"
+	return terminal && no == "" && kind != "dumb"
 }
 
 func (s *shell) root() *cobra.Command {
@@ -158,7 +158,7 @@ func (s *shell) env(command string, least slog.Level) (app.Env, error) {
 		level = max(level, least)
 	}
 	log := logs.New(os.Stderr, s.secrets, logs.Options{
-		Level: level, Format: logs.Format(c.Log.Format), Terminal: s.errTTY, Colour: s.colour(),
+		Level: level, Format: logs.Format(c.Log.Format), Terminal: s.errTTY, Colour: s.colour(s.errTTY),
 	})
 	return app.Env{
 		Home: h, Config: c, Lookup: s.lookup, Secrets: s.secrets, Log: log, Command: "jetclaw " + command, Version: version().Version,

@@ -55,6 +55,9 @@ func TestApply(t *testing.T) {
 		{name: "a message waits", bodies: []envelope.Body{said}, inbox: 1},
 		{name: "a turn starts", bodies: []envelope.Body{said, started}, inbox: 1, open: true},
 		{name: "a turn without a message does not", bodies: []envelope.Body{started}},
+		{name: "another turn does not start beside it", bodies: []envelope.Body{
+			said, said, started, stepped, turnv1.Started{Claim: claim("m2", 1, 1)},
+		}, inbox: 2, calls: 1},
 		{name: "an answer without a turn", bodies: []envelope.Body{said, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, inbox: 1},
 		{name: "the answer", bodies: []envelope.Body{said, started, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, past: 1},
 		{name: "an answer of another attempt", bodies: []envelope.Body{said, started, turnv1.Completed{Outcome: of("m1", 1, 2), Answers: []string{"m1"}}}, inbox: 1, open: true},
