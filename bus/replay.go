@@ -97,7 +97,8 @@ const (
 )
 
 // Follow is Replay, then what comes, in order and without a gap, until ctx ends (then it returns nil) or fn fails. New
-// events come from the server's own announcement of what it stored; one that was missed shows as a gap and is read.
+// events come from the server's own announcement of what it stored; one that was missed shows as a gap and is read. A bus
+// that goes away meanwhile is waited for.
 func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) error {
 	filter := subject.TailAll
 	if o.Session != "" {
@@ -144,15 +145,21 @@ func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 			default:
 				err = catchUp()
 			}
-			if err != nil {
+			if lasting(err) {
 				return orDone(ctx, err)
 			}
 		case <-tick.C:
-			if err := catchUp(); err != nil && fault.KindOf(err) != fault.Unavailable {
+			if err := catchUp(); lasting(err) {
 				return orDone(ctx, err)
 			}
 		}
 	}
+}
+
+// lasting says whether an error is more than a bus that is away for a moment: the next tick reads on from there.
+func lasting(err error) bool {
+	k := fault.KindOf(err)
+	return err != nil && k != fault.Unavailable && k != fault.Timeout
 }
 
 // orDone is err, or nil when it only says that ctx has ended.

@@ -73,7 +73,8 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 	if err := b.short(ctx, *starts, &r); err != nil {
 		return err
 	}
-	if err := b.memory(ctx, *turns, exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice, AtOpen: nothing, AtShut: nothing}, m, &r); err != nil {
+	x := exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice, AtOpen: nothing, AtShut: nothing}
+	if err := b.memory(ctx, *turns, x, m, &r); err != nil {
 		return err
 	}
 	r.goals()

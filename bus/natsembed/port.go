@@ -17,9 +17,23 @@ func probePort(host string, port int) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("listen on %s:%d: %w", host, port, err)
 	}
-	who := portOwner(port)
+	who := PortOwner(net.JoinHostPort(host, strconv.Itoa(port)))
 	if who == "" {
 		who = "another process (`ss -ltnp` or `lsof -i` names it)"
 	}
 	return fmt.Errorf("%w: %s:%d is used by %s; stop it or choose another port", ErrPort, host, port, who)
+}
+
+// PortOwner names the process that listens on a TCP address ("process 4711 (caddy)"), or is "" when that cannot be found
+// out: on another system than Linux, or when it is another user's.
+func PortOwner(addr string) string {
+	_, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	port, err := strconv.Atoi(p)
+	if err != nil {
+		return ""
+	}
+	return portOwner(port)
 }

@@ -238,7 +238,7 @@ func (f *bus) failed(err error) {
 }
 
 // stall bounds one turn: the floor must never hang a load test.
-const stall = 30 * time.Second
+const stall = 60 * time.Second
 
 var errStall = errors.New("a turn of the floor did not go on")
 

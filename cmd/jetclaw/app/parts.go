@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/models"
 	"github.com/jetclaw/jetclaw/services/intake"
@@ -64,6 +65,7 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 		c := intake.DefaultHTTPConfig()
 		c.Listen = e.Config.Channels.HTTP.Listen
 		c.Tokens = map[string]string{httpToken: token}
+		c.Holder = natsembed.PortOwner
 		p.http = &c
 	}
 	return p, nil

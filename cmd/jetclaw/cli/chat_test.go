@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
 const offlineYAML = "models: {default: offline}\n"
 
 // journal reads what a home's journal holds.
-func (u *user) journal(args ...string) (events []eventJSON) {
+func (u *user) journal(args ...string) (events []envelope.Line) {
 	u.t.Helper()
 	r := u.run(append([]string{"events", "--json"}, args...)...)
 	r.want(u.t, 0)
 	for line := range strings.Lines(r.stdout) {
-		var e eventJSON
+		var e envelope.Line
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			u.t.Fatalf("%s: %v", line, err)
 		}
@@ -26,7 +28,7 @@ func (u *user) journal(args ...string) (events []eventJSON) {
 	return events
 }
 
-func types(events []eventJSON) (names []string) {
+func types(events []envelope.Line) (names []string) {
 	for _, e := range events {
 		names = append(names, e.Type)
 	}

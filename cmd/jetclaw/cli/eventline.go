@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -11,37 +10,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
-	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
-
-// eventJSON is one line of `events --json`. Fields are only ever added.
-type eventJSON struct {
-	Cursor  uint64     `json:"cursor"`
-	Time    time.Time  `json:"time"`
-	Session session.ID `json:"session"`
-	Type    string     `json:"type"`
-	ID      string     `json:"id"`
-	Cause   string     `json:"cause"`
-	Prev    uint64     `json:"prev"`
-	Data    any        `json:"data"`
-}
-
-// jsonLine is an event as a line of JSON. A body that this version cannot decode is shown as it is stored.
-func jsonLine(e envelope.Event) ([]byte, error) {
-	l := eventJSON{e.Cursor, e.Time, e.Session, e.Type(), e.ID, e.Cause, e.Prev, e.Body}
-	if u, ok := e.Body.(envelope.Unknown); ok {
-		l.Data = string(u.Data)
-		if json.Valid(u.Data) {
-			l.Data = json.RawMessage(u.Data)
-		}
-	}
-	b, err := json.Marshal(l)
-	if err != nil {
-		return nil, fmt.Errorf("event %d: %w", e.Cursor, err)
-	}
-	return append(b, '\n'), nil
-}
 
 const (
 	dim   = "\x1b[2m"

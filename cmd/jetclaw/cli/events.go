@@ -109,9 +109,10 @@ func (p printer) print(e envelope.Event) error {
 	line := []byte(nil)
 	if p.json {
 		var err error
-		if line, err = jsonLine(e); err != nil {
+		if line, err = envelope.LineOf(e); err != nil {
 			return err
 		}
+		line = append(line, '\n')
 	} else {
 		line = []byte(textLine(e, p.colour))
 	}

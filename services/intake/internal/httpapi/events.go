@@ -13,7 +13,6 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
 )
 
 const heartbeat = 15 * time.Second
@@ -122,7 +121,7 @@ func (st *stream) end() {
 
 // event writes one event of the journal; an error ends the following.
 func (st *stream) event(e envelope.Event) error {
-	line, err := wire.LineOf(e)
+	line, err := envelope.LineOf(e)
 	if err != nil {
 		return err
 	}

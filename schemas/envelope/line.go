@@ -1,15 +1,14 @@
-package wire
+package envelope
 
 import (
 	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-// Line is an event as a line of JSON.
+// Line is an event as a line of JSON, for scripts: HTTP event streams and `jetclaw events --json`. Fields are only added.
 type Line struct {
 	Cursor  uint64     `json:"cursor"`
 	Time    time.Time  `json:"time"`
@@ -23,11 +22,11 @@ type Line struct {
 
 // LineOf encodes an event without a line break. A body that nobody can decode is shown as it is stored: as JSON when it
 // is that, else as a string.
-func LineOf(e envelope.Event) ([]byte, error) {
+func LineOf(e Event) ([]byte, error) {
 	l := Line{
 		Cursor: e.Cursor, Time: e.Time, Session: e.Session, Type: e.Type(), ID: e.ID, Cause: e.Cause, Prev: e.Prev, Data: e.Body,
 	}
-	if u, ok := e.Body.(envelope.Unknown); ok {
+	if u, ok := e.Body.(Unknown); ok {
 		l.Data = string(u.Data)
 		if json.Valid(u.Data) {
 			l.Data = json.RawMessage(u.Data)
