@@ -204,7 +204,7 @@ func (l *standInLane) append(key string, b envelope.Body) (envelope.Event, error
 		ack, err := l.d.js.PublishMsg(context.Background(), m, jetstream.WithExpectLastSequenceForSubject(prev, subject.OfSession(l.id)))
 		if err != nil {
 			if strings.Contains(err.Error(), "wrong last sequence") {
-				time.Sleep(time.Millisecond)
+				wait(context.Background(), time.Millisecond)
 				continue
 			}
 			return envelope.Event{}, err
@@ -353,7 +353,7 @@ func (d *standIn) reply(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode(map[string]string{"status": "completed", "text": text})
 			return
 		}
-		time.Sleep(2 * time.Millisecond)
+		wait(r.Context(), 2*time.Millisecond)
 	}
 	_, _ = fmt.Fprint(w, `{"status":"pending"}`)
 }

@@ -134,8 +134,9 @@ func (w *World) backlog() []envelope.Event {
 	return es
 }
 
-func (w *World) unacked() int {
+// quiet says that no bell waits and nothing is on its way from outside.
+func (w *World) quiet() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.bells)
+	return len(w.bells) == 0 && w.coming == 0
 }

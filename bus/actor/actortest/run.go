@@ -107,7 +107,7 @@ func (p *play[S]) spawn() error {
 // settle waits until every bell is acked; the rest of the tape is cut off when that takes too long.
 func (p *play[S]) settle() error {
 	for waited := time.Duration(0); waited < turmoil+patience; waited += time.Second {
-		if p.w.unacked() == 0 {
+		if p.w.quiet() {
 			p.w.tape.cut()
 			return nil
 		}
@@ -180,6 +180,7 @@ func (p *play[S]) stop() {
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
+	p.w.pending.Wait()
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	for _, b := range p.w.bells {

@@ -31,7 +31,8 @@ type World struct {
 	bellSeq uint64                          // guarded by mu
 	workers []*worker                       // guarded by mu; all that ever lived
 	react   func(envelope.Event) []Reaction // called for each stored event
-	pending sync.WaitGroup                  // reactions and deliveries under way
+	coming  int                             // guarded by mu; reactions under way
+	pending sync.WaitGroup                  // the same, to wait for
 }
 
 // Reaction is what the world outside of the service does about an event: it appends a fact after a while.
@@ -70,12 +71,16 @@ func (w *World) store(e envelope.Event) (uint64, error) {
 	}
 	if w.react != nil {
 		for _, r := range w.react(stored) {
+			w.coming++
 			w.pending.Go(func() {
 				time.Sleep(r.After)
 				w.Post(e.Session, r.Body, r.Key)
 				if r.Twice {
 					w.Post(e.Session, r.Body, r.Key)
 				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.coming--
 			})
 		}
 	}
