@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,6 +30,7 @@ type ConnOptions struct {
 	JWT       string                     // with Seed: a user of an operator-mode cluster (the creds file's first part)
 	TLS       *tls.Config                // nil: none, or what the URL's scheme says
 	Log       *slog.Logger               // required
+	Recent    *Recent                    // shared by the connections of a process; nil: every read asks the server
 }
 
 func (o ConnOptions) validate() error {
@@ -65,7 +67,10 @@ type Conn struct {
 	instance string
 	log      *slog.Logger
 	closed   chan struct{} // closed once the connection is, for good
+	recent   *Recent
 	serving  serving
+
+	reconnected atomic.Int64 // when the bus was last found again, in Unix nanoseconds
 
 	mu         sync.Mutex
 	violations []string                       // guarded by mu; at most maxViolations
@@ -84,6 +89,7 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		log:      o.Log.With("service", o.Service),
 		closed:   make(chan struct{}),
 		waiting:  make(map[*string]context.CancelFunc),
+		recent:   o.Recent,
 	}
 	opts, err := c.options(ctx, o)
 	if err != nil {
@@ -120,7 +126,7 @@ func (c *Conn) options(ctx context.Context, o ConnOptions) ([]nats.Option, error
 		nats.ErrorHandler(c.onError),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 		nats.DisconnectErrHandler(c.onDisconnect),
-		nats.ReconnectHandler(func(*nats.Conn) { c.log.Info("the bus is back") }),
+		nats.ReconnectHandler(c.onReconnect),
 	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess))
@@ -181,6 +187,11 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 	if err != nil {
 		c.log.Warn("lost the bus, reconnecting", "error", err)
 	}
+}
+
+func (c *Conn) onReconnect(*nats.Conn) {
+	c.reconnected.Store(time.Now().UnixNano())
+	c.log.Info("the bus is back")
 }
 
 // onError is the only place where a refusal by the server's permissions can be seen: the refused call itself just

@@ -12,6 +12,15 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
+// news is decode for an event that passes by when it is new, and is worth remembering.
+func (c *Conn) news(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {
+	ev, err := c.decode(ctx, subj, h, data, cursor)
+	if err == nil && h.Get(envelope.HeaderBlob) == "" {
+		c.recent.put(cursor, recent{event: ev, data: data})
+	}
+	return ev, err
+}
+
 // decode reads a stored message, and fetches its body from the object store when it was claim-checked. A body that is
 // missing or damaged there, or cannot be decoded, becomes envelope.Unknown; trouble in reaching the store is an error.
 func (c *Conn) decode(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -36,49 +37,96 @@ const (
 	pullBatch  = 1000
 )
 
-// Doorbells delivers the bells of the connection's service to ring, one after the other, until ctx ends; it returns once
-// the last call of ring has returned. ring must not block. Order: none that may be relied on. Bounded by the consumer's
-// MaxAckPending; nothing is lost: what is not acked comes again.
+// Doorbells delivers the bells of the connection's service to ring, one after the other, until ctx ends; then it rings
+// for what the server had sent already, and returns once the last call of ring has returned. ring must not block. Order:
+// none that may be relied on. Bounded by the consumer's MaxAckPending; nothing is lost: what is not acked comes again.
 func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error {
-	var stops []jetstream.ConsumeContext
-	stop := func() {
-		for _, s := range stops {
-			s.Stop()
-		}
-		for _, s := range stops {
-			<-s.Closed()
-		}
-	}
-	defer stop()
-	start := func(stream, durable string, handle func(jetstream.Msg)) error {
-		cons, err := c.js.Consumer(ctx, stream, durable)
-		if err != nil {
-			return orDone(ctx, fault.New(fault.Unavailable, "consumer %s of %s: %w", durable, stream, err))
-		}
-		cc, err := cons.Consume(handle, jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry),
-			jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-				if ctx.Err() == nil {
-					c.log.Debug("doorbells", "consumer", durable, "error", err)
-				}
-			}))
-		if err != nil {
-			return orDone(ctx, fault.New(fault.Unavailable, "consume %s of %s: %w", durable, stream, err))
-		}
-		stops = append(stops, cc)
-		return nil
-	}
+	var all []*consumption
 	if len(spec.Doorbells) > 0 {
-		if err := start(subject.Journal, spec.Name, func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }); err != nil {
-			return err
-		}
+		handle := func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }
+		all = append(all, &consumption{c: c, stream: subject.Journal, durable: spec.Name, handle: handle})
 	}
 	if spec.Timers {
-		if err := start(subject.Timers, TimerConsumer(spec.Name), func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }); err != nil {
-			return err
-		}
+		handle := func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }
+		all = append(all, &consumption{c: c, stream: subject.Timers, durable: TimerConsumer(spec.Name), handle: handle})
 	}
-	<-ctx.Done()
+	var open []jetstream.ConsumeContext
+	for _, k := range all {
+		cc, err := k.open(ctx)
+		if err != nil {
+			drain(open)
+			return orDone(ctx, err)
+		}
+		open = append(open, cc)
+	}
+	var wg sync.WaitGroup
+	for i, k := range all {
+		wg.Go(func() { k.keep(ctx, open[i]) })
+	}
+	wg.Wait()
 	return nil
+}
+
+// consumption is one consumer that is read.
+type consumption struct {
+	c               *Conn
+	stream, durable string
+	handle          func(jetstream.Msg)
+}
+
+func (k *consumption) open(ctx context.Context) (jetstream.ConsumeContext, error) {
+	cons, err := k.c.js.Consumer(ctx, k.stream, k.durable)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "consumer %s of %s: %w", k.durable, k.stream, err)
+	}
+	cc, err := cons.Consume(k.handle, jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			if ctx.Err() == nil {
+				k.c.log.Debug("doorbells", "consumer", k.durable, "error", err)
+			}
+		}))
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "consume %s of %s: %w", k.durable, k.stream, err)
+	}
+	return cc, nil
+}
+
+// keep reads until ctx ends. A consumer that was deleted ends its readers for good: it is looked for again, as a service
+// that nothing rings any more would look healthy.
+func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
+	for {
+		select {
+		case <-ctx.Done():
+			drain([]jetstream.ConsumeContext{cc})
+			return
+		case <-cc.Closed():
+		}
+		for cc = nil; cc == nil; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(reopenEvery):
+			}
+			var err error
+			if cc, err = k.open(ctx); err != nil && ctx.Err() == nil {
+				k.c.log.Error("no doorbells: their consumer is gone; `jetclaw run` makes it at its start",
+					"consumer", k.durable, "stream", k.stream, "error", err)
+			}
+		}
+		k.c.log.Warn("doorbells: the consumer was gone and is back", "consumer", k.durable)
+	}
+}
+
+const reopenEvery = time.Second
+
+// drain lets the handlers see what has arrived. Dropped, it would be hidden from other workers until AckWait is over.
+func drain(open []jetstream.ConsumeContext) {
+	for _, cc := range open {
+		cc.Drain()
+	}
+	for _, cc := range open {
+		<-cc.Closed()
+	}
 }
 
 // TimerConsumer is the durable name of a service's consumer of timers.
@@ -90,7 +138,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 		c.log.Error("a doorbell without metadata", "subject", m.Subject(), "error", err)
 		return
 	}
-	ev, err := c.decode(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
+	ev, err := c.news(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
 	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered)}
 	switch {
 	case errors.Is(err, envelope.ErrEnvelope):

@@ -65,8 +65,12 @@ func TestDoorbells(t *testing.T) {
 	if err := c.NATS().Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if backlog, err = c.Backlog(t.Context(), reader); err != nil || len(backlog) != 0 {
-		t.Fatalf("backlog after the ack %v, %v", backlog, err)
+	waitFor(t, "the ack to be seen", func() bool { // the server handles acks in its own time
+		backlog, err = c.Backlog(t.Context(), reader)
+		return err != nil || len(backlog) == 0
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -144,9 +144,13 @@ func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, m
 	if msgID != "" {
 		h[jetstream.MsgIDHeader] = []string{msgID}
 	}
-	ack, err := j.c.js.PublishMsg(ctx, &nats.Msg{Subject: e.Subject(), Header: h, Data: body.data})
+	msg := &nats.Msg{Subject: e.Subject(), Header: h, Data: body.data}
+	ack, err := j.c.js.PublishMsg(ctx, msg)
 	if err != nil {
 		return nil, publishError(e, err)
+	}
+	if !ack.Duplicate && body.blob == "" { // a duplicate is stored with another prev
+		j.c.recent.put(ack.Sequence, recent{subject: msg.Subject, header: h, data: body.data})
 	}
 	return ack, nil
 }
@@ -180,13 +184,19 @@ var ErrNoEvent = errors.New("no event at this cursor")
 
 // Get reads the event at a cursor. A miss is repeated at the stream's leader before it counts, as a follower may lag.
 func (j *Journal) Get(ctx context.Context, cursor uint64) (envelope.Event, error) {
+	if r, ok := j.c.recent.get(cursor); ok {
+		if r.subject == "" {
+			return r.event, nil
+		}
+		return j.c.news(ctx, r.subject, r.header, r.data, cursor)
+	}
 	req := strconv.AppendUint([]byte(`{"seq":`), cursor, 10)
 	m, err := j.c.request(ctx, "$JS.API.DIRECT.GET."+subject.Journal, append(req, '}'))
 	if err != nil {
 		return envelope.Event{}, fault.New(fault.Unavailable, "read event %d: %w", cursor, err)
 	}
 	if status := m.Header.Get("Status"); status == "" {
-		return j.c.decode(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
+		return j.c.news(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
 	}
 	raw, err := j.leaderGet(ctx, leaderRequest{Seq: cursor})
 	if err != nil {

@@ -194,5 +194,5 @@ func (c *Conn) tailEvent(ctx context.Context, m *nats.Msg) (envelope.Event, erro
 	if err != nil {
 		return envelope.Event{}, fmt.Errorf("cursor of %s: %w", m.Subject, err)
 	}
-	return c.decode(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
+	return c.news(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
 }

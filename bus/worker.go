@@ -31,6 +31,10 @@ const (
 
 const askTimeout = 500 * time.Millisecond
 
+// settling is how long after a reconnect nobody is taken for dead: everybody else has lost the bus too, and tries again
+// every lastReconnect, ±30 %.
+const settling = 2 * lastReconnect
+
 // AskWorker asks a worker of the connection's service whether it works on a claim.
 func (c *Conn) AskWorker(ctx context.Context, instance string, ref ClaimRef) Answer {
 	b, err := json.Marshal(ref)
@@ -41,6 +45,8 @@ func (c *Conn) AskWorker(ctx context.Context, instance string, ref ClaimRef) Ans
 	defer cancel()
 	m, err := c.nc.RequestWithContext(ctx, subject.Worker(c.service, instance), b)
 	switch {
+	case errors.Is(err, nats.ErrNoResponders) && time.Since(time.Unix(0, c.reconnected.Load())) < settling:
+		return Silent // the bus was away, and the other one is perhaps still on its way back
 	case errors.Is(err, nats.ErrNoResponders):
 		return Absent
 	case err != nil:

@@ -34,8 +34,9 @@ const (
 	goalBinary     = 45e6
 	goalIdle       = 45e6
 	goalGrowth     = 1.3
-	idleTime       = 3 * time.Second // until the memory of a start-up is given back
-	slice          = 2 * time.Second // of turns between two looks at their number
+	idleTime       = 3 * time.Second  // until the memory of a start-up is given back
+	calmTime       = 15 * time.Second // after turns, until the daemon counts itself as idle and gives memory back
+	slice          = 2 * time.Second  // of turns between two looks at their number
 )
 
 func startCommand(ctx context.Context, args []string, p printer) error {
@@ -157,7 +158,7 @@ func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel
 		r.Turns += e.All
 		b.p.note("%d of %d turns", r.Turns, turns)
 	}
-	wait(ctx, idleTime)
+	wait(ctx, calmTime)
 	if r.After, err = d.RSS(); err != nil {
 		return err
 	}

@@ -118,10 +118,22 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 	if err != nil {
 		stop(err)
 		saving.Wait()
+		if ctx.Err() != nil {
+			return nil // asked to stop before it began
+		}
 		return fmt.Errorf("%s: %w", a.m.Service, err)
 	}
+	again := func(b bus.Bell, after time.Duration) {
+		a.running.Go(func() { // its caller is a lane, so that Run still waits
+			select {
+			case <-time.After(after):
+				ring(b)
+			case <-ctx.Done():
+			}
+		})
+	}
 	for _, ev := range backlog {
-		ring(newEcho(ev, ring))
+		ring(newEcho(ev, again))
 	}
 	close(a.ready)
 	err = a.p.Bells.Doorbells(ctx, a.spec, ring)

@@ -1,10 +1,7 @@
 package actor_test
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,132 +9,110 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/bus/actor/actortest"
-	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
-	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// queue is the smallest machine that uses all of the shell: it answers messages one by one, each by an effect.
-type queue struct {
-	Inbox []string
-	Done  []string
-	Claim turnv1.Claim
-	At    uint64
-	ID    string
-	Since time.Time
-}
-
-func apply(s queue, ev envelope.Event) queue {
-	switch b := ev.Body.(type) {
-	case messagev1.Received:
-		s.Inbox = append(slices.Clip(s.Inbox), ev.ID)
-	case turnv1.Started:
-		s.Claim, s.At, s.ID, s.Since = b.Claim, ev.Cursor, ev.ID, ev.Time
-	case turnv1.Resumed:
-		s.Claim, s.At, s.ID, s.Since = b.Claim, ev.Cursor, ev.ID, ev.Time
-	case turnv1.Completed:
-		if s.At == 0 || b.Turn != s.Claim.Turn || b.Attempt != s.Claim.Attempt {
-			return s
-		}
-		s.Inbox = s.Inbox[1:]
-		s.Done = append(slices.Clip(s.Done), b.Answers...)
-		s.Claim, s.At = turnv1.Claim{}, 0
-	}
-	return s
-}
-
-func next(s queue, v machine.View) machine.Step {
-	claim := turnv1.Claim{Round: 1, Attempt: 1, Worker: v.Worker, Deadline: v.Now.Add(time.Minute)}
-	switch {
-	case s.At != 0 && s.At == v.Mine:
-		return machine.Perform{Claim: s.At, Deadline: s.Claim.Deadline}
-	case s.At != 0 && s.At != v.Gone && !v.Now.After(s.Claim.Deadline):
-		return machine.Held{Claim: s.At, Worker: s.Claim.Worker, Since: s.Since, Deadline: s.Claim.Deadline, Attempt: s.Claim.Attempt}
-	case s.At != 0:
-		claim.Turn, claim.Messages, claim.Attempt = s.Claim.Turn, s.Claim.Messages, s.Claim.Attempt+1
-		return machine.Append{Body: turnv1.Resumed{Claim: claim, From: s.Claim.Worker}, Cause: s.ID, Claim: true}
-	case len(s.Inbox) > 0:
-		claim.Turn, claim.Messages = s.Inbox[0]+"/t", s.Inbox[:1]
-		return machine.Append{Body: turnv1.Started{Claim: claim}, Cause: s.Inbox[0], Claim: true}
-	}
-	return nil
-}
-
-func perform(work time.Duration) func(context.Context, actor.Work[queue]) (envelope.Body, error) {
-	return func(ctx context.Context, w actor.Work[queue]) (envelope.Body, error) {
-		select {
-		case <-time.After(work):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		c := w.State.Claim
-		return turnv1.Completed{Outcome: turnv1.Outcome{Turn: c.Turn, Round: 1, Attempt: c.Attempt}, Answers: c.Messages}, nil
-	}
-}
-
-var spec = bus.Spec{
-	Name: "turns", Appends: []string{"turn.started", "turn.resumed", "turn.completed"},
-	Doorbells: []string{"message.received"}, Snapshots: true,
-}
-
-func machineOf(work time.Duration) actor.Machine[queue] {
-	return actor.Machine[queue]{Service: "turns", Version: "1", Apply: apply, Next: next, Perform: perform(work)}
-}
-
-// judge: every message is answered exactly once, in order.
-func judge(_ session.ID, events []envelope.Event, _ queue) error {
-	var received, answered []string
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case messagev1.Received:
-			received = append(received, e.ID)
-		case turnv1.Completed:
-			answered = append(answered, b.Answers...)
-		}
-	}
-	if got, want := strings.Join(answered, " "), strings.Join(received, " "); got != want {
-		return fmt.Errorf("received %s, answered %s", want, got)
-	}
-	return nil
-}
-
-func sessionID(t testing.TB, n int) session.ID {
+// play runs a scenario in a bubble.
+func play(t *testing.T, sc actortest.Scenario[queue]) (err error) {
 	t.Helper()
-	id, err := session.New("main", "http", "test", fmt.Sprint("s", n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	synctest.Test(t, func(*testing.T) { err = actortest.Run(sc) })
+	return err
+}
+
+func millis(t *rapid.T, most int, what string) time.Duration {
+	return time.Duration(rapid.IntRange(0, most).Draw(t, what)) * time.Millisecond
 }
 
 // TestShell drives the shell through random histories of faults, with several workers.
 func TestShell(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		sc := actortest.Scenario[queue]{
-			Spec:    spec,
-			Machine: machineOf(time.Duration(rapid.IntRange(0, 8000).Draw(rt, "work ms")) * time.Millisecond),
-			Workers: rapid.IntRange(1, 3).Draw(rt, "workers"),
-			Tape:    actortest.Tape(rt),
-			Check:   judge,
+		w := work{
+			takes: millis(rt, 8000, "work ms"),
+			rest:  rapid.SampledFrom([]time.Duration{0, 0, time.Second, 90 * time.Second}).Draw(rt, "rest"),
+			fates: rapid.SliceOfN(rapid.SampledFrom([]fate{fine, failing, panicking, empty}), 0, 8).Draw(rt, "fates"),
 		}
-		gaps := rapid.SliceOfN(rapid.IntRange(0, 3000), 1, 8).Draw(rt, "gaps")
+		sc := actortest.Scenario[queue]{
+			Spec: spec, Machine: w.machine(), Workers: rapid.IntRange(1, 3).Draw(rt, "workers"),
+			Tape: actortest.Tape(rt), Check: judge, Begin: noZombie,
+		}
+		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"hi", "hi", "hi", "hi", "delete", "purge", "fill", "down"}), 1, 10).Draw(rt, "deeds")
+		gaps := rapid.SliceOfN(rapid.IntRange(0, 3000), len(deeds), len(deeds)).Draw(rt, "gaps")
 		sc.Script = func(w *actortest.World) {
-			for i, g := range gaps {
-				time.Sleep(time.Duration(g) * time.Millisecond)
-				w.Post(sessionID(t, i%2), messagev1.Received{Text: "hi"}, fmt.Sprint("k", i))
+			for i, d := range deeds {
+				time.Sleep(time.Duration(gaps[i]) * time.Millisecond)
+				s := sessionID(t, i%2)
+				switch d {
+				case "hi":
+					w.Post(s, messagev1.Received{Text: d}, fmt.Sprint("k", i))
+				case "delete":
+					w.Delete(s, turnv1.SessionDeleted{}, fmt.Sprint("k", i))
+				case "purge":
+					w.Purge(s)
+				case "fill":
+					w.Fill(10 * time.Duration(gaps[i]) * time.Millisecond)
+				case "down":
+					w.Down(10 * time.Duration(gaps[i]) * time.Millisecond)
+				}
 			}
 		}
-		var verdict error
-		synctest.Test(t, func(*testing.T) { verdict = actortest.Run(sc) })
-		if verdict != nil {
-			rt.Fatal(verdict)
+		if err := play(t, sc); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// TestShellHandsOver: workers that are asked to stop, at any moment, leave nothing that would have to time out, and no
+// effect is taken from one that would have come to its end.
+func TestShellHandsOver(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		takes := millis(rt, 15_000, "work ms")
+		stops := rapid.SliceOfN(rapid.IntRange(0, 12_000), 1, 4).Draw(rt, "stops")
+		messages := rapid.IntRange(1, 5).Draw(rt, "messages")
+		gap := millis(rt, 2000, "gap")
+		sc := actortest.Scenario[queue]{
+			Spec: spec, Machine: machineOf(takes), Workers: rapid.IntRange(1, 2).Draw(rt, "workers"), Check: judge, Begin: noZombie,
+			Script: func(w *actortest.World) {
+				for i := range messages {
+					w.Post(sessionID(t, i%2), messagev1.Received{Text: "hi"}, fmt.Sprint("k", i))
+					time.Sleep(gap)
+				}
+			},
+		}
+		for _, s := range stops {
+			sc.Stops = append(sc.Stops, time.Duration(s)*time.Millisecond)
+		}
+		if err := play(t, sc); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// TestShellKeepsAPoisonedSessionApart: a machine that panics over one session goes on with the others.
+func TestShellKeepsAPoisonedSessionApart(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(2, 8).Draw(rt, "messages")
+		bad := rapid.IntRange(0, n-1).Draw(rt, "poison at")
+		sc := actortest.Scenario[queue]{
+			Spec: spec, Machine: machineOf(millis(rt, 3000, "work ms")), Workers: rapid.IntRange(1, 2).Draw(rt, "workers"),
+			Tape: actortest.Tape(rt), Check: judge, Begin: noZombie,
+			Script: func(w *actortest.World) {
+				for i := range n {
+					text := "hi"
+					if i == bad {
+						text = poison
+					}
+					w.Post(sessionID(t, i%2), messagev1.Received{Text: text}, fmt.Sprint("k", i))
+					time.Sleep(200 * time.Millisecond)
+				}
+			},
+		}
+		if err := play(t, sc); err != nil {
+			rt.Fatal(err)
 		}
 	})
 }
@@ -147,24 +122,21 @@ func TestShell(t *testing.T) {
 func TestShellFindsABrokenMachine(t *testing.T) {
 	m := machineOf(20 * time.Millisecond)
 	m.Next = func(s queue, v machine.View) machine.Step {
-		step := next(s, v)
+		step := next(s, v, 0)
 		if _, ok := step.(machine.Held); ok {
 			return nil
 		}
 		return step
 	}
 	for seed := range uint64(200) {
-		var found error
-		synctest.Test(t, func(t *testing.T) {
-			found = actortest.Run(actortest.Scenario[queue]{
-				Spec: spec, Machine: m, Workers: 3, Tape: actortest.Expand(seed, 150, 500), Check: judge,
-				Script: func(w *actortest.World) {
-					for i := range 6 {
-						w.Post(sessionID(t, 0), messagev1.Received{Text: "hi"}, fmt.Sprint("k", i))
-						time.Sleep(30 * time.Millisecond)
-					}
-				},
-			})
+		found := play(t, actortest.Scenario[queue]{
+			Spec: spec, Machine: m, Workers: 3, Tape: actortest.Expand(seed, 150, 500), Check: judge,
+			Script: func(w *actortest.World) {
+				for i := range 6 {
+					w.Post(sessionID(t, 0), messagev1.Received{Text: "hi"}, fmt.Sprint("k", i))
+					time.Sleep(30 * time.Millisecond)
+				}
+			},
 		})
 		if found != nil {
 			return

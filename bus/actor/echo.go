@@ -15,12 +15,12 @@ const echoes = 8
 // recovery does not wait for AckWait. It counts as a redelivery; settling it settles nothing on the server.
 type echo struct {
 	event envelope.Event
-	ring  func(bus.Bell)
+	again func(b bus.Bell, after time.Duration)
 	left  atomic.Int32
 }
 
-func newEcho(ev envelope.Event, ring func(bus.Bell)) *echo {
-	e := &echo{event: ev, ring: ring}
+func newEcho(ev envelope.Event, again func(bus.Bell, time.Duration)) *echo {
+	e := &echo{event: ev, again: again}
 	e.left.Store(echoes)
 	return e
 }
@@ -34,7 +34,7 @@ func (e *echo) Quarantine(string) error { return nil }
 // Nak rings again after the delay.
 func (e *echo) Nak(d time.Duration) error {
 	if e.left.Add(-1) >= 0 {
-		time.AfterFunc(d, func() { e.ring(e) })
+		e.again(e, d)
 	}
 	return nil
 }

@@ -135,7 +135,15 @@ func (f *Folder[S]) advance(at folded[S], ev envelope.Event) (folded[S], bool) {
 	if ev.Cursor <= at.cursor || ev.Prev != at.cursor {
 		return at, false
 	}
-	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, loose: at.loose + 1}, true
+	return f.fold(at, ev), true
+}
+
+// fold applies one event. A deleted session has no past, whatever the machine thinks of it.
+func (f *Folder[S]) fold(at folded[S], ev envelope.Event) folded[S] {
+	if ev.Kind() == tombstone {
+		at = folded[S]{}
+	}
+	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, loose: at.loose + 1}
 }
 
 // load brings a fold up to a cursor of its session, and returns the events that it folded, newest first. The walk goes
@@ -179,7 +187,6 @@ func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto u
 		}
 		news = append(news, ev)
 		if ev.Kind() == tombstone {
-			at = folded[S]{}
 			break
 		}
 		if c = ev.Prev; c < at.cursor { // not our past
@@ -188,9 +195,7 @@ func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto u
 		}
 	}
 	for _, ev := range slices.Backward(news) {
-		at.state = f.apply(at.state, ev)
-		at.cursor = ev.Cursor
-		at.loose++
+		at = f.fold(at, ev)
 	}
 	return at, news, nil
 }

@@ -34,6 +34,8 @@ type lane[S any] struct {
 	mine  envelope.Event // the claim that this run appended, while open; else zero
 	gone  uint64         // a claim whose owner has let go
 	tries int            // conflicts in a row
+
+	extended time.Time // when the server was last told that the bells in hand are worked on
 }
 
 func (l *lane[S]) isDraining() bool {
@@ -63,6 +65,7 @@ func (l *lane[S]) knock() {
 // live runs the lane until it has settled all that it holds and no mail is left.
 func (l *lane[S]) live(ctx context.Context) {
 	l.at = l.a.folds.cached(l.session)
+	l.extended = time.Now()
 	for {
 		mail, left := l.a.take(l, true)
 		if left {
@@ -126,7 +129,7 @@ func (p panicked) Error() string { return fmt.Sprintf("the machine panicked: %v"
 func (l *lane[S]) guard(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			l.a.log.Error("panic in a machine", "session", l.session, "panic", v, "stack", string(debug.Stack()))
+			l.a.log.Error("panic in a machine or its effect", "session", l.session, "panic", v, "stack", string(debug.Stack()))
 			err = panicked{v}
 		}
 	}()
@@ -167,6 +170,20 @@ func (l *lane[S]) work(ctx context.Context) {
 		if mail, _ := l.a.take(l, false); len(mail) > 0 {
 			l.accept(mail)
 		}
+		if time.Since(l.extended) >= extendEvery {
+			l.extend() // many short steps last as long as a long one
+		}
+	}
+}
+
+// extendEvery is how often the server is told that bells are worked on.
+const extendEvery = bus.AckWait / 3
+
+// extend keeps the bells in hand from being delivered again.
+func (l *lane[S]) extend() {
+	l.extended = time.Now()
+	for _, b := range l.held {
+		l.a.settled(l.session, b.InProgress())
 	}
 }
 
@@ -186,7 +203,7 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	if step.Claim {
 		l.claim.Store(claiming)
 	}
-	stored, err := l.append(ctx, ev)
+	stored, err := l.append(ctx, ev, appendRetries)
 	if err != nil {
 		l.trouble(ctx, err)
 		return true
@@ -233,7 +250,7 @@ type stored struct {
 
 // append stores ev, whose Prev is the fold's cursor. A conflict folds the news, and finds the own id in it if an earlier
 // attempt was stored and its ack lost. Trouble on the way is retried with the same id, as nobody knows what became of it.
-func (l *lane[S]) append(ctx context.Context, ev envelope.Event) (stored, error) {
+func (l *lane[S]) append(ctx context.Context, ev envelope.Event, retries int) (stored, error) {
 	for try := 0; ; try++ {
 		cursor, err := l.a.p.Journal.Append(ctx, ev)
 		if err == nil {
@@ -245,7 +262,7 @@ func (l *lane[S]) append(ctx context.Context, ev envelope.Event) (stored, error)
 		if c, ok := errors.AsType[*bus.Conflict](err); ok {
 			return l.conflicted(ctx, ev, c)
 		}
-		if !retryable(err) || try == appendRetries || ctx.Err() != nil {
+		if !retryable(err) || try == retries || ctx.Err() != nil {
 			return stored{}, err
 		}
 		l.a.log.Warn("append is tried again", "session", l.session, "type", ev.Type(), "error", err)

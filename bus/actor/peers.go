@@ -15,33 +15,54 @@ import (
 // that say "absent" are kept that long: a dead worker with 5,000 sessions is asked twice, not 5,000 times.
 const absence = time.Second
 
+// silence is how long a worker has to be silent, from a first ask to another, before it may count as dead: one answer that
+// is late on a busy machine says nothing about a call that takes a minute.
+const silence = bus.AckWait
+
 // peers remembers which workers nobody answered for.
 type peers struct {
 	port Peers
 
 	mu     sync.Mutex
 	absent map[string]sighting // guarded by mu; by instance
+	silent map[string]sighting // guarded by mu; by instance
 }
 
 type sighting struct {
 	first, last time.Time
 }
 
-func newPeers(p Peers) *peers { return &peers{port: p, absent: make(map[string]sighting)} }
+func newPeers(p Peers) *peers {
+	return &peers{port: p, absent: make(map[string]sighting), silent: make(map[string]sighting)}
+}
 
-// ask says what is known of the owner of a claim: Absent only when it was so twice. With Silent comes how soon a second
-// look would tell more, 0 if nothing is known of that.
-func (p *peers) ask(ctx context.Context, instance string, ref bus.ClaimRef) (bus.Answer, time.Duration) {
+// opinion is what is known of the owner of a claim.
+type opinion struct {
+	bus.Answer               // Absent only when it was so twice
+	again      time.Duration // with Silent: how soon a second look would tell more; 0 if nothing is known of that
+	lasting    bool          // with Silent: it has been so for long
+}
+
+func (p *peers) ask(ctx context.Context, instance string, ref bus.ClaimRef) opinion {
 	if s, known := p.recall(instance); known {
-		return s.verdict()
+		return s.absence()
 	}
-	if a := p.port.AskWorker(ctx, instance, ref); a != bus.Absent {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	a := p.port.AskWorker(ctx, instance, ref)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a != bus.Absent {
 		delete(p.absent, instance)
-		return a, 0
 	}
-	return p.missed(instance).verdict()
+	switch a {
+	case bus.Absent:
+		return note(p.absent, instance).absence()
+	case bus.Silent:
+		s := note(p.silent, instance)
+		return opinion{Answer: a, lasting: s.last.Sub(s.first) >= silence}
+	case bus.Busy, bus.Free:
+	}
+	delete(p.silent, instance)
+	return opinion{Answer: a}
 }
 
 func (p *peers) recall(instance string) (sighting, bool) {
@@ -51,20 +72,19 @@ func (p *peers) recall(instance string) (sighting, bool) {
 	return s, ok && time.Since(s.last) < absence
 }
 
-func (p *peers) missed(instance string) sighting {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// note adds a look to the sightings of an instance.
+func note(seen map[string]sighting, instance string) sighting {
 	t := time.Now()
-	s, ok := p.absent[instance]
-	if !ok || t.Sub(s.last) > forgetful { // too long ago to be the same absence
+	s, ok := seen[instance]
+	if !ok || t.Sub(s.last) > forgetful { // too long ago to be the same
 		s.first = t
 	}
 	s.last = t
-	p.absent[instance] = s
-	if len(p.absent) > manyAbsent {
-		for k, old := range p.absent {
+	seen[instance] = s
+	if len(seen) > manySeen {
+		for k, old := range seen {
 			if t.Sub(old.last) > forgetful {
-				delete(p.absent, k)
+				delete(seen, k)
 			}
 		}
 	}
@@ -72,15 +92,15 @@ func (p *peers) missed(instance string) sighting {
 }
 
 const (
-	forgetful  = 10 * absence
-	manyAbsent = 1024
+	forgetful = 10 * time.Second
+	manySeen  = 1024
 )
 
-func (s sighting) verdict() (bus.Answer, time.Duration) {
+func (s sighting) absence() opinion {
 	if s.last.Sub(s.first) >= absence {
-		return bus.Absent, 0
+		return opinion{Answer: bus.Absent}
 	}
-	return bus.Silent, max(absence-time.Since(s.last), time.Millisecond)
+	return opinion{Answer: bus.Silent, again: max(absence-time.Since(s.last), time.Millisecond)}
 }
 
 var errStubborn = errors.New("the machine does not take over a claim whose owner is gone")
@@ -96,14 +116,14 @@ func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 		l.nakAll(heldDelay(1))
 		return true
 	default:
-		switch answer, again := l.a.peers.ask(ctx, h.Worker, bus.ClaimRef{Session: l.session, Claim: h.Claim}); answer {
+		switch o := l.a.peers.ask(ctx, h.Worker, bus.ClaimRef{Session: l.session, Claim: h.Claim}); o.Answer {
 		case bus.Free, bus.Absent:
 		case bus.Silent:
-			if again > 0 {
-				l.nakAll(again + time.Duration(rand.Int64N(int64(absence/4))))
+			if o.again > 0 {
+				l.nakAll(o.again + time.Duration(rand.Int64N(int64(absence/4))))
 				return true
 			}
-			if h.Since.IsZero() || time.Since(h.Since) < bus.AckWait<<min(h.Attempt, 10) {
+			if !o.lasting || h.Since.IsZero() || time.Since(h.Since) < bus.AckWait<<min(h.Attempt, 10) {
 				l.nakAll(heldDelay(1))
 				return true
 			}

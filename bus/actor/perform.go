@@ -8,76 +8,13 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 )
 
 type outcome struct {
 	body envelope.Body
 	err  error
-}
-
-// perform runs the effect of the claim that this run appended, folds news meanwhile, and appends the outcome. It returns
-// true when the lane's work has to end: the claim is lost, or the effect came to nothing.
-func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) {
-	if step.Claim != l.mine.Cursor || l.a.m.Perform == nil {
-		l.trouble(ctx, fmt.Errorf("the machine asks to perform claim %d, which is not mine", step.Claim))
-		return true
-	}
-	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
-	effect, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	effect, stop := context.WithDeadline(effect, step.Deadline)
-	defer stop()
-
-	done := make(chan outcome, 1)
-	l.a.running.Go(func() {
-		var o outcome
-		if err := l.guard(func() { o.body, o.err = l.a.m.Perform(effect, work) }); err != nil {
-			o = outcome{err: err}
-		}
-		done <- o
-	})
-	defer func() {
-		l.mine = envelope.Event{}
-		l.claim.Store(0)
-	}()
-
-	progress := time.NewTicker(bus.AckWait / 3)
-	defer progress.Stop()
-	overdue := time.NewTimer(time.Until(step.Deadline))
-	defer overdue.Stop()
-	for {
-		select {
-		case o := <-done:
-			return l.conclude(ctx, step, o)
-		case <-l.wake:
-			switch verdict, err := l.news(ctx, step); {
-			case err != nil:
-				cancel(err)
-				l.trouble(ctx, err)
-				return true
-			case verdict == fenced:
-				cancel(ErrFenced)
-				return true // neither ack nor nak
-			case verdict == withdrawn:
-				cancel(ErrWithdrawn)
-				return false
-			}
-		case <-progress.C:
-			for _, b := range l.held {
-				l.a.settled(l.session, b.InProgress())
-			}
-		case <-overdue.C:
-			select {
-			case o := <-done: // it came back in the same instant
-				return l.conclude(ctx, step, o)
-			default:
-			}
-			// The effect has not come back from its own deadline: the claim is anybody's now.
-			l.a.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim)
-			return true
-		}
-	}
 }
 
 type verdict int
@@ -87,6 +24,136 @@ const (
 	withdrawn                // the machine asks for something else
 	fenced                   // another has the claim
 )
+
+// perform runs the effect of the claim that this run appended, folds news meanwhile, and appends the outcome. It returns
+// true when the lane's work has to end: the claim is lost, or the effect came to nothing.
+func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) {
+	if step.Claim != l.mine.Cursor || l.a.m.Perform == nil {
+		l.trouble(ctx, fmt.Errorf("the machine asks to perform claim %d, which is not mine", step.Claim))
+		return true
+	}
+	defer func() {
+		l.mine = envelope.Event{}
+		l.claim.Store(0)
+	}()
+	if v, err := l.stillMine(ctx, step); v != wanted || err != nil {
+		return l.leave(ctx, v, err)
+	}
+	effect, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	effect, stop := context.WithDeadline(effect, step.Deadline)
+	defer stop()
+	done := l.begin(effect, step)
+
+	progress := time.NewTicker(extendEvery)
+	defer progress.Stop()
+	overdue := time.NewTimer(time.Until(step.Deadline))
+	defer overdue.Stop()
+	var (
+		result  envelope.Event   // the outcome, once there is one
+		waiting <-chan time.Time // until the outcome is appended once more
+		hurry   <-chan struct{}  // then it is appended at once, for the last time
+		tries   int
+	)
+	for {
+		select {
+		case o := <-done:
+			if o.err != nil {
+				l.fell(ctx, step, o.err)
+				return true
+			}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace}
+			l.a.p.Journal.Stamp(&result)
+		case <-waiting:
+		case <-hurry:
+		case <-l.wake:
+			v, err := l.news(ctx, step)
+			switch {
+			case err != nil:
+				cancel(err)
+			case v == fenced:
+				cancel(ErrFenced)
+			case v == withdrawn:
+				cancel(ErrWithdrawn)
+			default:
+				continue
+			}
+			return l.leave(ctx, v, err)
+		case <-progress.C:
+			l.extend()
+			continue
+		case <-overdue.C:
+			if result.Body == nil && len(done) > 0 { // it came back in the same instant
+				overdue.Reset(0)
+				continue
+			}
+			// The effect has not come back from its own deadline, or its outcome found no room: the claim is anybody's now.
+			l.a.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim, "ended", result.Body != nil)
+			return true
+		}
+		v, again, err := l.conclude(ctx, step, result)
+		if !again {
+			return l.leave(ctx, v, err)
+		}
+		// What was done is done: it is told as long as the claim lasts, or it would be done a second time.
+		l.a.log.Warn("the outcome of an effect is not stored yet", "session", l.session, "claim", step.Claim, "error", err)
+		waiting, hurry = time.After(retryDelay(tries)), ctx.Done()
+		tries++
+	}
+}
+
+// begin starts the effect; its outcome comes on the channel.
+func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcome {
+	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
+	done := make(chan outcome, 1)
+	l.a.running.Go(func() {
+		var o outcome
+		err := l.guard(func() { o.body, o.err = l.a.m.Perform(ctx, work) })
+		switch p, ok := errors.AsType[panicked](err); {
+		case ok: // the machine is sound: this is an effect that failed, and is tried again like one
+			o = outcome{err: fmt.Errorf("the effect panicked: %v", p.value)}
+		case o.err == nil && o.body == nil:
+			o.err = errors.New("an effect without an outcome")
+		}
+		done <- o
+	})
+	return done
+}
+
+// leave ends the work on a claim. It returns true when the bells in hand have been dealt with, or are somebody else's.
+func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
+	if err != nil {
+		l.trouble(ctx, err)
+		return true
+	}
+	return v == fenced // then neither ack nor nak
+}
+
+// stillMine looks at the journal again when much time has passed since the claim was made: a process that was stopped, or
+// whose append took long, may have been taken over, and an effect cannot be called back.
+func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
+	for since := l.mine.Time; now().Sub(since) > bus.AckWait/2; {
+		since = now()
+		if err := l.reload(ctx); err != nil {
+			return wanted, err
+		}
+		if v, err := l.judge(step); v != wanted || err != nil {
+			return v, err
+		}
+	}
+	return wanted, nil
+}
+
+// fell deals with an effect that came to nothing: the claim stays open. How often it is tried again is the machine's to
+// say, which counts the attempts in its fold; the bells are never given up for it.
+func (l *lane[S]) fell(ctx context.Context, step machine.Perform, err error) {
+	if ctx.Err() != nil {
+		l.nakAll(0)
+		return
+	}
+	l.a.log.Warn("an effect came to nothing", "session", l.session, "claim", step.Claim, "error", err)
+	l.nakAll(retryDelay(l.deliveries()))
+}
 
 // news folds what came while an effect runs, and asks the machine whether it still wants it.
 func (l *lane[S]) news(ctx context.Context, step machine.Perform) (verdict, error) {
@@ -132,40 +199,35 @@ func (l *lane[S]) takeNudge() bool {
 	return n
 }
 
-// conclude appends the outcome of an effect while the machine still wants it on the newest fold.
-func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, o outcome) (end bool) {
-	if o.err == nil && o.body == nil {
-		o.err = errors.New("an effect without an outcome")
+// lastWord is how long an outcome may still be stored after the time to drain is over.
+const lastWord = time.Second
+
+// conclude appends the outcome of an effect while the machine still wants it on the newest fold. again says that this
+// has to be tried once more, with the same event: nobody knows, or there was no room.
+func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, ev envelope.Event) (v verdict, again bool, err error) {
+	last := ctx.Err() != nil
+	if last {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+		defer cancel()
 	}
-	if o.err != nil {
-		l.trouble(ctx, fmt.Errorf("effect of claim %d: %w", step.Claim, o.err))
-		return true
-	}
-	ev := envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace}
-	l.a.p.Journal.Stamp(&ev)
 	for {
-		v, err := l.judge(step)
-		switch {
-		case err != nil:
-			l.trouble(ctx, err)
-			return true
-		case v == fenced:
-			return true
-		case v == withdrawn:
-			return false
+		if v, err := l.judge(step); v != wanted || err != nil {
+			return v, false, err
 		}
 		ev.Prev = l.at.cursor
-		s, err := l.append(ctx, ev)
+		s, err := l.append(ctx, ev, 0)
 		if err != nil {
-			l.trouble(ctx, err)
-			return true
+			again = retryable(err) || fault.KindOf(err) == fault.Full
+			return wanted, again && !last, err
 		}
 		if s.done {
 			l.tries = 0
-			return false
+			return wanted, false, nil
 		}
-		if l.lost() {
-			return true
+		if l.tries++; l.tries >= maxConflicts {
+			l.tries = 0
+			return wanted, !last, fmt.Errorf("%d conflicts in a row", maxConflicts)
 		}
 	}
 }

@@ -54,7 +54,17 @@ func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
 		l.trouble(ctx, err)
 		return
 	}
-	l.quiescent()
+	// A session has one timer: this one has replaced another worker's, and if the fold was old, a timer that would have
+	// rung sooner. Who sets the last one has to have seen all that was there.
+	seen := l.at.cursor
+	switch err := l.reload(ctx); {
+	case err != nil:
+		l.trouble(ctx, err)
+	case l.at.cursor != seen:
+		l.nakAll(0)
+	default:
+		l.quiescent()
+	}
 }
 
 // trouble puts the bells off after an error, or gives them up when the session itself is at fault.

@@ -106,6 +106,10 @@ func (c *court) pushes() {
 	}
 	for m, n := range c.ev.Pushed {
 		c.counts.Pushed += n
+		if m == "" {
+			c.unmarked(n)
+			continue
+		}
 		r := c.marked[m]
 		if r == nil || r.final == nil {
 			c.say(Wrong, "", 0, "a reply with %q was pushed and the journal has no such answer", m)
@@ -123,6 +127,23 @@ func (c *court) pushes() {
 			c.say(Lost, r.event.Session, f.event.Cursor, "the reply to %s is recorded as sent and never arrived", m)
 		}
 	}
+}
+
+// unmarked are pushes that echo no message: what people are told of turns that failed.
+func (c *court) unmarked(n int) {
+	allowed, failed := 0, 0
+	for _, h := range c.sessions {
+		for _, d := range h.shown {
+			if d.event.Kind() == "turn.failed" {
+				failed++
+				allowed += 1 + d.repeats
+			}
+		}
+	}
+	if n > allowed {
+		c.say(Doubled, "", 0, "%d pushes that answer no message, %d turns failed and %d repeats are recorded", n, failed, allowed-failed)
+	}
+	c.counts.Repeated += max(0, min(n, allowed)-failed)
 }
 
 // model compares how often the model was asked with how often that was claimed.

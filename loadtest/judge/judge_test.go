@@ -184,9 +184,14 @@ func TestExhaustedTurnsAreNotAViolation(t *testing.T) {
 	s.evidence.Messages[0].Status = "failed"
 	s.add("a1-done", "", turnv1.Failed{Outcome: turnv1.Outcome{Turn: "a1/t"}, Answers: []string{"a1"}, Cause: turnv1.Exhausted})
 	s.delivered("a1", 1)
+	s.evidence.Pushed[""] = 1 // what the person is told
 	v := judge.Judge(s.evidence)
 	if len(v.Violations) != 0 || v.Counts.Failures["exhausted"] != 1 {
 		t.Errorf("%+v", v)
+	}
+	s.evidence.Pushed[""] = 2
+	if v := judge.Judge(s.evidence); v.Of(judge.Doubled) != 1 {
+		t.Errorf("told twice: %+v", v)
 	}
 }
 

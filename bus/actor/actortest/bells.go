@@ -9,30 +9,63 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-// pending is one un-acked doorbell.
+// pending is one un-acked doorbell, or a timer that has not rung.
 type pending struct {
 	seq        uint64
 	event      envelope.Event
 	deliveries int
-	due        time.Time // when it is delivered next, unless something puts it off
 	timer      *time.Timer
+	holder     *worker // the last one that got it and has not settled it
 }
 
 // ring stores a doorbell. w.mu is held.
 func (w *World) ring(e envelope.Event) {
+	w.schedule(w.add(e), time.Duration(w.tape.draw()%8)*time.Millisecond)
+}
+
+func (w *World) add(e envelope.Event) *pending {
 	w.bellSeq++
 	p := &pending{seq: w.bellSeq, event: e}
 	w.bells[p.seq] = p
-	w.schedule(p, time.Duration(w.tape.draw()%8)*time.Millisecond)
+	return p
+}
+
+// drop takes a bell away. w.mu is held.
+func (w *World) drop(p *pending) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(w.bells, p.seq)
 }
 
 // schedule sets the next delivery. w.mu is held.
 func (w *World) schedule(p *pending, after time.Duration) {
-	p.due = time.Now().Add(after)
 	if p.timer != nil {
 		p.timer.Stop()
 	}
 	p.timer = time.AfterFunc(after, func() { w.deliver(p) })
+}
+
+// setTimer stores a timer: one a session, a later one replaces it. A bell without a cursor, as a timer rings. w.mu is held.
+func (w *World) setTimer(s session.ID, at time.Time) {
+	if old, ok := w.timers[s]; ok {
+		w.drop(old)
+	}
+	p := w.add(envelope.Event{Session: s})
+	w.timers[s] = p
+	w.schedule(p, time.Until(at))
+}
+
+// rung notes that a timer has rung: it is a bell like others now, in the place of one that rang before.
+func (w *World) rung(p *pending) {
+	if s := p.event.Session; w.timers[s] == p {
+		delete(w.timers, s)
+		for _, o := range w.bells {
+			if o != p && o.event.Session == s && o.event.Cursor == 0 {
+				w.drop(o)
+			}
+		}
+	}
 }
 
 // deliver hands a bell to one of the living workers, sometimes to two, sometimes to none that keeps it.
@@ -42,19 +75,23 @@ func (w *World) deliver(p *pending) {
 		w.mu.Unlock()
 		return
 	}
+	w.rung(p)
 	var open []*worker
 	for _, k := range w.workers {
 		if k.ring != nil && !k.dead.Load() {
 			open = append(open, k)
 		}
 	}
-	if len(open) == 0 {
+	if len(open) == 0 || time.Now().Before(w.downUntil) {
 		w.schedule(p, 50*time.Millisecond)
 		w.mu.Unlock()
 		return
 	}
 	d := w.tape.draw()
-	p.deliveries++
+	if p.deliveries++; p.deliveries > 1 {
+		w.again++
+	}
+	w.delivered = max(w.delivered, p.event.Cursor)
 	w.schedule(p, bus.AckWait)
 	to := []*worker{open[int(d)%len(open)]}
 	switch {
@@ -66,11 +103,13 @@ func (w *World) deliver(p *pending) {
 	n := p.deliveries
 	rings := make([]func(bus.Bell), len(to))
 	for i, k := range to {
-		rings[i] = k.ring
+		rings[i], p.holder = k.ring, k
+		k.ringing.Add(1)
 	}
 	w.mu.Unlock()
 	for i, ring := range rings { // not under the lock: the actor settles bells in its own time
 		ring(&bell{w: w, k: to[i], p: p, n: n})
+		to[i].ringing.Done()
 	}
 }
 
@@ -84,14 +123,20 @@ type bell struct {
 func (b *bell) Event() envelope.Event { return b.p.event }
 func (b *bell) Deliveries() int       { return b.n }
 
-// settle does f under the lock, unless the worker is dead or the tape loses the message.
-func (b *bell) settle(f func()) error {
-	if b.k.dead.Load() || b.w.tape.draw() > 230 {
-		return nil
-	}
+// settle does f under the lock, unless the worker is dead, the server away, or the tape loses the message.
+func (b *bell) settle(f func()) error { return b.send(false, f) }
+
+func (b *bell) send(keep bool, f func()) error {
+	lost := b.w.tape.draw() > 230
 	b.w.mu.Lock()
 	defer b.w.mu.Unlock()
-	if _, ok := b.w.bells[b.p.seq]; ok {
+	if b.k.dead.Load() {
+		return nil
+	}
+	if b.p.holder == b.k && !keep {
+		b.p.holder = nil
+	}
+	if _, ok := b.w.bells[b.p.seq]; ok && !lost && !time.Now().Before(b.w.downUntil) {
 		f()
 	}
 	return nil
@@ -99,10 +144,7 @@ func (b *bell) settle(f func()) error {
 
 // Ack takes the bell away, also when another worker holds it by now: the server accepts late acks.
 func (b *bell) Ack() error {
-	return b.settle(func() {
-		b.p.timer.Stop()
-		delete(b.w.bells, b.p.seq)
-	})
+	return b.settle(func() { b.w.drop(b.p) })
 }
 
 // Nak and InProgress of an old holder count as well.
@@ -111,19 +153,44 @@ func (b *bell) Nak(d time.Duration) error {
 }
 
 func (b *bell) InProgress() error {
-	return b.settle(func() { b.w.schedule(b.p, bus.AckWait) })
+	return b.send(true, func() { b.w.schedule(b.p, bus.AckWait) })
 }
 
-func (b *bell) Quarantine(string) error { return b.Ack() }
+func (b *bell) Quarantine(string) error {
+	return b.settle(func() {
+		b.w.drop(b.p)
+		b.w.dead = append(b.w.dead, b.p.event)
+	})
+}
 
-// backlog is the newest un-acked doorbell of each session that was delivered before.
+// heldBy counts the bells that a worker has got and not settled.
+func (w *World) heldBy(k *worker) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, p := range w.bells {
+		if p.holder == k {
+			n++
+		}
+	}
+	return n
+}
+
+// backlog is the newest doorbell of each session between the oldest un-acked one and the last delivered: what a server
+// can tell. Some of it was acked long ago.
 func (w *World) backlog() []envelope.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	newest := make(map[session.ID]envelope.Event)
+	floor := w.delivered + 1
 	for _, p := range w.bells {
-		if p.deliveries > 0 && p.event.Cursor > newest[p.event.Session].Cursor {
-			newest[p.event.Session] = p.event
+		if p.event.Cursor > 0 {
+			floor = min(floor, p.event.Cursor)
+		}
+	}
+	newest := make(map[session.ID]envelope.Event)
+	for _, e := range w.events {
+		if e.Cursor >= floor && e.Cursor <= w.delivered && !w.purged[e.Cursor] && w.isDoorbell(e) {
+			newest[e.Session] = e
 		}
 	}
 	es := make([]envelope.Event, 0, len(newest))
@@ -134,7 +201,7 @@ func (w *World) backlog() []envelope.Event {
 	return es
 }
 
-// quiet says that no bell waits and nothing is on its way from outside.
+// quiet says that no bell waits, no timer runs, and nothing is on its way from outside.
 func (w *World) quiet() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,10 +1,9 @@
 package actortest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +24,13 @@ type Scenario[S any] struct {
 	Script func(w *World)
 	// React is what the world does about an event (a tool answers a call); it may be nil.
 	React func(envelope.Event) []Reaction
-	// Check judges the events of one session and their fold, after all is quiet.
+	// Begin judges the begin of an effect; it may be nil. An effect that begins twice is found without it.
+	Begin func(w *World, work actor.Work[S]) error
+	// Stops are pauses after each of which the worker that is longest there is asked to stop, and another takes its place.
+	// With an otherwise empty tape such a worker has to hand over all that it holds.
+	Stops []time.Duration
+	// Check judges the events of one session and their fold, after all is quiet. A deleted session begins with its
+	// tombstone.
 	Check func(s session.ID, events []envelope.Event, state S) error
 }
 
@@ -37,13 +42,15 @@ const (
 
 // Run plays a scenario and says what is wrong, if anything. It must be called in a bubble of testing/synctest.
 func Run[S any](sc Scenario[S]) error {
-	w := newWorld(sc.Spec, bytes.Clone(sc.Tape), sc.React)
-	p := &play[S]{sc: sc, w: w, actors: make(map[*worker]*actor.Actor[S])}
+	w := newWorld(sc.Spec, slices.Clone(sc.Tape), sc.React)
+	p := &play[S]{sc: sc, w: w, actors: make(map[*worker]*actor.Actor[S]), begun: make(map[bus.ClaimRef]bool)}
+	p.watchEffects()
 	for range max(sc.Workers, 1) {
 		if err := p.spawn(); err != nil {
 			return err
 		}
 	}
+	p.wg.Go(p.stopSome)
 	sc.Script(w)
 	w.pending.Wait()
 	verdict := p.settle()
@@ -66,9 +73,40 @@ type play[S any] struct {
 	actors map[*worker]*actor.Actor[S] // guarded by mu
 	errs   []error                     // guarded by mu
 	born   int                         // guarded by mu
+	begun  map[bus.ClaimRef]bool       // guarded by mu; claims whose effect has begun
 }
 
-// spawn starts a worker; when it dies another takes its place after a while.
+func (p *play[S]) wrong(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.errs = append(p.errs, err)
+}
+
+// watchEffects sees each effect begin.
+func (p *play[S]) watchEffects() {
+	perform := p.sc.Machine.Perform
+	if perform == nil {
+		return
+	}
+	p.sc.Machine.Perform = func(ctx context.Context, work actor.Work[S]) (envelope.Body, error) {
+		ref := bus.ClaimRef{Session: work.Session, Claim: work.Claim.Cursor}
+		p.mu.Lock()
+		twice := p.begun[ref]
+		p.begun[ref] = true
+		p.mu.Unlock()
+		if twice {
+			p.wrong(fmt.Errorf("the effect of claim %d of %s was begun twice", ref.Claim, ref.Session))
+		}
+		if p.sc.Begin != nil {
+			if err := p.sc.Begin(p.w, work); err != nil {
+				p.wrong(err)
+			}
+		}
+		return perform(ctx, work)
+	}
+}
+
+// spawn starts a worker; when it dies or stops another takes its place after a while.
 func (p *play[S]) spawn() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,11 +114,11 @@ func (p *play[S]) spawn() error {
 		return nil
 	}
 	p.born++
-	ctx, kill := context.WithCancel(context.Background())
-	k := &worker{w: p.w, instance: fmt.Sprintf("w%d", p.born), kill: kill}
+	ctx, stop := context.WithCancel(context.Background())
+	k := &worker{w: p.w, instance: fmt.Sprintf("w%d", p.born), stop: stop}
 	a, err := actor.NewOn(p.sc.Machine, k.ports(), p.sc.Spec, actor.Options{SnapshotEvery: 3, CacheSessions: 2})
 	if err != nil {
-		kill()
+		stop()
 		return err
 	}
 	p.actors[k] = a
@@ -88,10 +126,16 @@ func (p *play[S]) spawn() error {
 	p.w.workers = append(p.w.workers, k)
 	p.w.mu.Unlock()
 	p.wg.Go(func() {
-		if err := a.Run(ctx); err != nil && !k.dead.Load() {
-			p.mu.Lock()
-			p.errs = append(p.errs, err)
-			p.mu.Unlock()
+		err := a.Run(ctx)
+		if n := p.w.heldBy(k); n > 0 && len(p.sc.Tape) == 0 {
+			p.wrong(fmt.Errorf("%s stopped and left %d bells to time out", k.instance, n))
+		}
+		k.ended.Store(true)
+		if err != nil && !k.dead.Load() && ctx.Err() == nil {
+			p.wrong(err)
+		}
+		if ctx.Err() == nil { // it could not begin: as a supervisor has it
+			stop()
 		}
 	})
 	p.wg.Go(func() {
@@ -104,11 +148,27 @@ func (p *play[S]) spawn() error {
 	return nil
 }
 
+// stopSome asks workers to stop, as the scenario has it.
+func (p *play[S]) stopSome() {
+	for _, pause := range p.sc.Stops {
+		time.Sleep(pause)
+		p.w.mu.Lock()
+		for _, k := range p.w.workers {
+			if k.ring != nil && !k.dead.Load() {
+				k.stop()
+				break
+			}
+		}
+		p.w.mu.Unlock()
+	}
+}
+
 // settle waits until every bell is acked; the rest of the tape is cut off when that takes too long.
 func (p *play[S]) settle() error {
 	for waited := time.Duration(0); waited < turmoil+patience; waited += time.Second {
 		if p.w.quiet() {
 			p.w.tape.cut()
+			p.w.Down(0)
 			return nil
 		}
 		if waited == turmoil {
@@ -125,58 +185,11 @@ func (p *play[S]) settle() error {
 	return fmt.Errorf("stuck: bells not acked:%s", b.String())
 }
 
-// judge checks every session: the chain, no step left, the folds in memory against a fresh one, and the scenario's own rules.
-func (p *play[S]) judge() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.errs) > 0 {
-		return p.errs[0]
-	}
-	for _, s := range p.w.sessions() {
-		var state S
-		prev := uint64(0)
-		events := p.w.Events(s)
-		for _, e := range events {
-			if e.Prev != prev {
-				return fmt.Errorf("session %s: event %d follows %d, not %d", s, e.Cursor, e.Prev, prev)
-			}
-			prev = e.Cursor
-			state = p.sc.Machine.Apply(state, e)
-		}
-		want, err := json.Marshal(state)
-		if err != nil {
-			return err
-		}
-		for k, a := range p.actors {
-			if k.dead.Load() {
-				continue
-			}
-			mem, _, err := a.Fold(context.Background(), s, 0)
-			if err != nil {
-				return fmt.Errorf("session %s: fold of %s: %w", s, k.instance, err)
-			}
-			got, err := json.Marshal(mem)
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(got, want) {
-				return fmt.Errorf("session %s: %s has in memory\n %s\nthe journal says\n %s", s, k.instance, got, want)
-			}
-		}
-		if p.sc.Check != nil {
-			if err := p.sc.Check(s, events, state); err != nil {
-				return fmt.Errorf("session %s: %w", s, err)
-			}
-		}
-	}
-	return nil
-}
-
 func (p *play[S]) stop() {
 	p.mu.Lock()
 	p.over = true
 	for k := range p.actors {
-		k.kill()
+		k.stop()
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
@@ -186,20 +199,4 @@ func (p *play[S]) stop() {
 	for _, b := range p.w.bells {
 		b.timer.Stop()
 	}
-}
-
-// history prints the journal for a person.
-func (w *World) history() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var b strings.Builder
-	for _, e := range w.events {
-		data, err := json.Marshal(e.Body)
-		if err != nil {
-			data = []byte(err.Error())
-		}
-		fmt.Fprintf(&b, "%4d <-%-4d %s %-12s %-20s %-10s by %s  %s\n", e.Cursor, e.Prev,
-			e.Time.Format("15:04:05.000"), e.Session, e.Type(), e.ID, e.Source, data)
-	}
-	return b.String()
 }

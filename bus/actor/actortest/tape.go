@@ -28,13 +28,17 @@ const (
 	delayed           // the operation takes a while
 	lostAck           // done, but the caller sees a timeout
 	notDone           // not done, and the caller sees a timeout
-	bareLoss          // an append conflicts without a number
+	late              // the caller sees a timeout, and then it is done
 	crashHere         // the worker dies before the operation
 	crashDone         // the worker dies after it
 	cutOff            // the worker answers nobody for a while, and goes on
+	stopped           // the process stands still for a while, and goes on
+	asked             // the worker is asked to stop
+	full              // no room in the journal for a while
+	away              // no server for a while
 )
 
-const troubles = 7 // kinds beside none
+const troubles = 11 // kinds beside none
 
 // trouble draws one: most bytes mean none.
 func (t *tape) trouble() trouble {

@@ -11,6 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
@@ -18,10 +19,12 @@ import (
 type worker struct {
 	w        *World
 	instance string
-	kill     context.CancelFunc
-	dead     atomic.Bool
-	cutUntil atomic.Int64   // unix nanoseconds: nobody gets an answer before
-	ring     func(bus.Bell) // guarded by w.mu
+	stop     context.CancelFunc // asks it to stop, as SIGTERM does
+	dead     atomic.Bool        // killed: whatever it still does changes nothing any more
+	ended    atomic.Bool        // its Run has returned
+	cutUntil atomic.Int64       // unix nanoseconds: nobody gets an answer before
+	ring     func(bus.Bell)     // guarded by w.mu
+	ringing  sync.WaitGroup     // calls of ring
 	ids      atomic.Int64
 
 	mu     sync.Mutex
@@ -29,16 +32,19 @@ type worker struct {
 	nudged func(bus.ClaimRef)      // guarded by mu
 }
 
-var errDead = errors.New("this worker is dead")
+var (
+	errDead = errors.New("this worker is dead")
+	errAway = fault.New(fault.Unavailable, "no server")
+)
 
 func (k *worker) ports() actor.Ports {
 	return actor.Ports{Journal: k, Bells: k, Peers: k, Snapshots: k, Timers: k, Instance: k.instance, Log: k.w.log}
 }
 
-// die ends the incarnation: whatever it still does changes nothing any more.
+// die ends the incarnation.
 func (k *worker) die() error {
 	k.dead.Store(true)
-	k.kill()
+	k.stop()
 	return errDead
 }
 
@@ -57,10 +63,30 @@ func (k *worker) step(ctx context.Context, op func() error) error {
 		return k.die()
 	case cutOff:
 		k.cutUntil.Store(time.Now().Add(time.Duration(k.w.tape.draw()) * 100 * time.Millisecond).UnixNano())
-	case none, lostAck, bareLoss, crashDone:
+	case stopped: // the process stands still
+		d := time.Duration(k.w.tape.draw()) * 100 * time.Millisecond
+		k.cutUntil.Store(time.Now().Add(d).UnixNano())
+		k.w.sleep(context.WithoutCancel(ctx), d)
+	case asked:
+		k.stop()
+	case full:
+		k.w.Fill(time.Duration(k.w.tape.draw()) * 300 * time.Millisecond)
+	case away:
+		k.w.Down(time.Duration(k.w.tape.draw()) * 100 * time.Millisecond)
+	case late: // the caller gives up, and then it happens
+		d := time.Duration(k.w.tape.draw()) * 20 * time.Millisecond
+		k.w.pending.Go(func() {
+			time.Sleep(d)
+			_ = op() //nolint:errcheck // nobody waits for it
+		})
+		return errTimeout
+	case none, lostAck, crashDone:
 	}
 	if k.dead.Load() {
 		return errDead
+	}
+	if k.w.isDown() {
+		return errAway
 	}
 	err := op()
 	switch {
@@ -85,41 +111,59 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 	if k.w.tape.draw() > 250 {
 		return 0, &bus.Conflict{}
 	}
-	err = k.step(ctx, func() (err error) { cursor, err = k.w.store(e); return err })
-	return cursor, err
+	var got uint64
+	err = k.step(ctx, func() (err error) { got, err = k.w.store(e); return err })
+	if err != nil {
+		return 0, err
+	}
+	return got, nil
 }
 
 func (k *worker) Get(ctx context.Context, cursor uint64) (ev envelope.Event, err error) {
+	var got envelope.Event // not ev: a late answer must not be seen
 	err = k.step(ctx, func() error {
 		k.w.mu.Lock()
 		defer k.w.mu.Unlock()
-		if cursor == 0 || cursor > uint64(len(k.w.events)) {
+		if cursor == 0 || cursor > uint64(len(k.w.events)) || k.w.purged[cursor] {
 			return bus.ErrNoEvent
 		}
-		ev = k.w.events[cursor-1]
+		got = k.w.events[cursor-1]
 		return nil
 	})
-	return ev, err
+	if err != nil {
+		return envelope.Event{}, err
+	}
+	return got, nil
 }
 
 func (k *worker) Last(ctx context.Context, s session.ID) (last uint64, err error) {
+	var got uint64
 	err = k.step(ctx, func() error {
 		k.w.mu.Lock()
 		defer k.w.mu.Unlock()
-		last = k.w.last[s]
+		got = k.w.last[s]
 		return nil
 	})
-	return last, err
+	if err != nil {
+		return 0, err
+	}
+	return got, nil
 }
 
 func (k *worker) LoadSnapshot(ctx context.Context, s session.ID) (snap bus.Snapshot, ok bool, err error) {
+	var got *bus.Snapshot
 	err = k.step(ctx, func() error {
 		k.w.mu.Lock()
 		defer k.w.mu.Unlock()
-		snap, ok = k.w.snaps[s]
+		if snap, ok := k.w.snaps[s]; ok {
+			got = &snap
+		}
 		return nil
 	})
-	return snap, ok, err
+	if err != nil || got == nil {
+		return bus.Snapshot{}, false, err
+	}
+	return *got, true, nil
 }
 
 func (k *worker) SaveSnapshot(ctx context.Context, s session.ID, snap bus.Snapshot) error {
@@ -146,6 +190,7 @@ func (k *worker) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell))
 	k.w.mu.Lock()
 	k.ring = nil
 	k.w.mu.Unlock()
+	k.ringing.Wait()
 	return nil
 }
 
@@ -153,15 +198,12 @@ func (k *worker) Backlog(context.Context, bus.Spec) ([]envelope.Event, error) {
 	return k.w.backlog(), nil
 }
 
-// SetTimer stores a bell without an event's cursor, as a timer rings.
+// SetTimer replaces the session's timer.
 func (k *worker) SetTimer(ctx context.Context, s session.ID, at time.Time) error {
 	return k.step(ctx, func() error {
 		k.w.mu.Lock()
 		defer k.w.mu.Unlock()
-		k.w.bellSeq++
-		p := &pending{seq: k.w.bellSeq, event: envelope.Event{Session: s}}
-		k.w.bells[p.seq] = p
-		k.w.schedule(p, time.Until(at))
+		k.w.setTimer(s, at)
 		return nil
 	})
 }
@@ -172,7 +214,7 @@ func (k *worker) AskWorker(ctx context.Context, instance string, ref bus.ClaimRe
 	if other == nil {
 		return bus.Absent
 	}
-	if k.cut() || other.cut() || k.w.tape.draw() > 240 {
+	if k.cut() || other.cut() || k.w.isDown() || k.w.tape.draw() > 240 {
 		return bus.Silent
 	}
 	other.mu.Lock()

@@ -23,16 +23,23 @@ type World struct {
 	tape *tape
 	log  *slog.Logger
 
-	mu      sync.Mutex
-	events  []envelope.Event                // guarded by mu; cursor n is events[n-1]
-	last    map[session.ID]uint64           // guarded by mu
-	snaps   map[session.ID]bus.Snapshot     // guarded by mu
-	bells   map[uint64]*pending             // guarded by mu; un-acked, by number
-	bellSeq uint64                          // guarded by mu
-	workers []*worker                       // guarded by mu; all that ever lived
-	react   func(envelope.Event) []Reaction // called for each stored event
-	coming  int                             // guarded by mu; reactions under way
-	pending sync.WaitGroup                  // the same, to wait for
+	mu        sync.Mutex
+	events    []envelope.Event                // guarded by mu; cursor n is events[n-1]
+	purged    map[uint64]bool                 // guarded by mu; cursors that are no longer there
+	last      map[session.ID]uint64           // guarded by mu
+	snaps     map[session.ID]bus.Snapshot     // guarded by mu
+	bells     map[uint64]*pending             // guarded by mu; un-acked, and timers, by number
+	timers    map[session.ID]*pending         // guarded by mu; those that have not rung
+	dead      []envelope.Event                // guarded by mu; of bells that were given up
+	bellSeq   uint64                          // guarded by mu
+	again     int                             // guarded by mu; deliveries that were not the first of their bell
+	delivered uint64                          // guarded by mu; highest cursor that was ever delivered
+	fullUntil time.Time                       // guarded by mu; no room in the journal before
+	downUntil time.Time                       // guarded by mu; no server before
+	workers   []*worker                       // guarded by mu; all that ever lived
+	react     func(envelope.Event) []Reaction // called for each stored event
+	coming    int                             // guarded by mu; reactions under way
+	pending   sync.WaitGroup                  // the same, and appends on their way, to wait for
 }
 
 // Reaction is what the world outside of the service does about an event: it appends a fact after a while.
@@ -46,12 +53,16 @@ type Reaction struct {
 func newWorld(spec bus.Spec, bytes []byte, react func(envelope.Event) []Reaction) *World {
 	return &World{
 		spec: spec, tape: &tape{bytes: bytes}, react: react,
-		log:   slog.New(slog.DiscardHandler),
-		last:  make(map[session.ID]uint64),
-		snaps: make(map[session.ID]bus.Snapshot),
-		bells: make(map[uint64]*pending),
+		log:    slog.New(slog.DiscardHandler),
+		purged: make(map[uint64]bool),
+		last:   make(map[session.ID]uint64),
+		snaps:  make(map[session.ID]bus.Snapshot),
+		bells:  make(map[uint64]*pending),
+		timers: make(map[session.ID]*pending),
 	}
 }
+
+var errFull = fault.New(fault.Full, "no room")
 
 // store appends by compare-and-set, and rings for what is a doorbell.
 func (w *World) store(e envelope.Event) (uint64, error) {
@@ -60,13 +71,16 @@ func (w *World) store(e envelope.Event) (uint64, error) {
 	if last := w.last[e.Session]; last != e.Prev {
 		return 0, &bus.Conflict{Last: last, Known: true}
 	}
+	if time.Now().Before(w.fullUntil) {
+		return 0, errFull
+	}
 	stored, err := wire(e, uint64(len(w.events)+1))
 	if err != nil {
 		return 0, err
 	}
 	w.events = append(w.events, stored)
 	w.last[e.Session] = stored.Cursor
-	if slices.ContainsFunc(w.spec.Doorbells, func(k string) bool { return rings(k, stored) }) {
+	if w.isDoorbell(stored) {
 		w.ring(stored)
 	}
 	if w.react != nil {
@@ -87,11 +101,13 @@ func (w *World) store(e envelope.Event) (uint64, error) {
 	return stored.Cursor, nil
 }
 
-func rings(kind string, e envelope.Event) bool {
-	if _, ok := e.Body.(envelope.Suffixed); ok {
-		return kind == e.Kind()+".*"
-	}
-	return kind == e.Kind()
+func (w *World) isDoorbell(e envelope.Event) bool {
+	return slices.ContainsFunc(w.spec.Doorbells, func(kind string) bool {
+		if _, ok := e.Body.(envelope.Suffixed); ok {
+			return kind == e.Kind()+".*"
+		}
+		return kind == e.Kind()
+	})
 }
 
 // wire sends an event through its wire form, as the real journal does.
@@ -104,7 +120,7 @@ func wire(e envelope.Event, cursor uint64) (envelope.Event, error) {
 }
 
 // Post appends a fact from outside behind whatever the session has; a key that is there already changes nothing, as the
-// one gate of intake has it. It returns the event's id.
+// one gate of intake has it. It returns the event's id. It waits for room.
 func (w *World) Post(s session.ID, body envelope.Body, key string) string {
 	e := envelope.Event{ID: "fact-" + key, Session: s, Key: key, Source: "outside/1", Time: time.Now().UTC().Round(0), Body: body}
 	for {
@@ -119,10 +135,70 @@ func (w *World) Post(s session.ID, body envelope.Body, key string) string {
 		if err == nil {
 			return e.ID
 		}
+		if errors.Is(err, errFull) {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
 		if _, ok := errors.AsType[*bus.Conflict](err); !ok {
 			panic(fmt.Sprintf("post %s: %v", body.EventType(), err))
 		}
 	}
+}
+
+// Delete appends the tombstone of a session, and purges what lies below it.
+func (w *World) Delete(s session.ID, tombstone envelope.Body, key string) {
+	w.Post(s, tombstone, key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(w.events) - 1; i >= 0; i-- {
+		if e := w.events[i]; e.Session == s && e.Key == key {
+			w.purge(s, e.Cursor)
+			break
+		}
+	}
+	delete(w.snaps, s)
+}
+
+// Purge takes all events of a session away, as an operator may do: without a tombstone, and not the snapshot.
+func (w *World) Purge(s session.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.purge(s, uint64(len(w.events)+1))
+	delete(w.last, s)
+}
+
+// purge drops events below a cursor, and their bells. w.mu is held.
+func (w *World) purge(s session.ID, below uint64) {
+	for _, e := range w.events {
+		if e.Session == s && e.Cursor < below {
+			w.purged[e.Cursor] = true
+		}
+	}
+	for _, p := range w.bells {
+		if w.purged[p.event.Cursor] {
+			w.drop(p)
+		}
+	}
+}
+
+// Fill leaves no room in the journal for a while.
+func (w *World) Fill(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fullUntil = time.Now().Add(d)
+}
+
+// Down takes the server away for a while: nothing is stored, read, delivered or settled.
+func (w *World) Down(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.downUntil = time.Now().Add(d)
+}
+
+func (w *World) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Before(w.downUntil)
 }
 
 // Events are the events of a session, in order.
@@ -131,11 +207,25 @@ func (w *World) Events(s session.ID) []envelope.Event {
 	defer w.mu.Unlock()
 	var es []envelope.Event
 	for _, e := range w.events {
-		if e.Session == s {
+		if e.Session == s && !w.purged[e.Cursor] {
 			es = append(es, e)
 		}
 	}
 	return es
+}
+
+// Redelivered counts the deliveries that were not the first of a bell.
+func (w *World) Redelivered() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.again
+}
+
+// Dead are the events of the bells that were given up.
+func (w *World) Dead() []envelope.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.dead)
 }
 
 func (w *World) sessions() []session.ID {
@@ -149,12 +239,12 @@ func (w *World) sessions() []session.ID {
 	return ids
 }
 
-// Live says how many workers are alive; a test may want to know in Perform.
+// alive is the worker of a name, or nil.
 func (w *World) alive(instance string) *worker {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, k := range w.workers {
-		if k.instance == instance && !k.dead.Load() {
+		if k.instance == instance && !k.dead.Load() && !k.ended.Load() {
 			return k
 		}
 	}
@@ -165,7 +255,11 @@ var errTimeout = fault.New(fault.Timeout, "no answer")
 
 // pause lets other goroutines of the bubble go first: the order of things is the tape's.
 func (w *World) pause(ctx context.Context, b byte) {
-	t := time.NewTimer(time.Duration(b%16) * time.Millisecond)
+	w.sleep(ctx, time.Duration(b%16)*time.Millisecond)
+}
+
+func (w *World) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -87,6 +87,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 			d.Ready(r)
 		}
 	}
+	g.modules = append(g.modules, lifecycle.Module{Name: "idle", Service: idle{}})
 	return errors.Join(lifecycle.Run(ctx, options, g.modules...), wrote)
 }
 
@@ -145,8 +146,9 @@ func (e Env) embedded(listen bool) (*group, error) {
 		return nil, err
 	}
 	g := &group{server: s, modules: []lifecycle.Module{{Name: "nats", Service: s}}}
+	recent := bus.NewRecent()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log})
+		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent})
 	}
 	return g, nil
 }
@@ -155,13 +157,14 @@ func (e Env) embedded(listen bool) (*group, error) {
 // topology's owner, the topology is brought about first.
 func (e Env) elsewhere(ctx context.Context, url, creds string, owner bool) (*group, error) {
 	g := &group{url: url}
+	recent := bus.NewRecent()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
 		id, err := credsOf(creds, user)
 		if err != nil {
 			return nil, err
 		}
 		e.Secrets.Add(string(id.seed), id.jwt)
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log})
+		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log, Recent: recent})
 	}
 	if owner {
 		return g, e.ownTopology(ctx, g.dial)
