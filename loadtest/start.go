@@ -35,7 +35,7 @@ const (
 	goalIdle       = 45e6
 	goalGrowth     = 1.3
 	idleTime       = 3 * time.Second  // until the memory of a start-up is given back
-	calmTime       = 15 * time.Second // after turns, until the daemon counts itself as idle and gives memory back
+	calmTime       = 30 * time.Second // after turns, until the daemon counts itself as idle and gives memory back
 	slice          = 2 * time.Second  // of turns between two looks at their number
 )
 

@@ -1,9 +1,14 @@
 package intake
 
 import (
+	"bufio"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 func TestBodiesThatAreNoRequests(t *testing.T) {
@@ -19,6 +24,9 @@ func TestBodiesThatAreNoRequests(t *testing.T) {
 		{[]byte(`{"session":"a"`), 400, "ends too early"},
 		{[]byte(``), 400, "empty"},
 		{post{"", "b", ""}, 400, `"session" is missing`},
+		{[]byte("{\"session\":\"a\xff\",\"text\":\"b\"}"), 400, "UTF-8"},
+		{[]byte(`{"session":"a\ud800","text":"b"}`), 400, "UTF-8"},
+		{[]byte(`{"session":"a","session":"c","text":"b"}`), 400, "twice"},
 		{post{"a", "b", "no spaces"}, 400, "key"},
 		{post{"a", "b", strings.Repeat("k", 257)}, 400, "key"},
 		{post{"main.http.other.x", "b", ""}, 403, "not one of this token"},
@@ -32,6 +40,42 @@ func TestBodiesThatAreNoRequests(t *testing.T) {
 	}
 	if u, err := srv.Admin().Journal().Usage(t.Context()); err != nil || u.Messages != 0 {
 		t.Errorf("the journal has %d events, %v", u.Messages, err)
+	}
+}
+
+// TestBodyThatNeverComes: who announces a body and sends none is answered all the same, and does not hold up the end.
+func TestBodyThatNeverComes(t *testing.T) {
+	srv := newBus(t)
+	s := start(t, srv)
+	s.send(post{"default", "hello", ""})
+	var wg sync.WaitGroup
+	for request, want := range map[string]string{
+		"POST /v1/messages HTTP/1.1":                                                          " 401 ",
+		"POST /nothing HTTP/1.1":                                                              " 404 ",
+		"POST /v1/sessions/default/stop HTTP/1.1\r\nAuthorization: Bearer " + appToken:        " 202 ",
+		"GET /v1/sessions/default/events?since=x HTTP/1.1\r\nAuthorization: Bearer " + appToken: " 400 ",
+		"GET /v1/sessions/default/events HTTP/1.1\r\nAuthorization: Bearer " + appToken:         " 200 ",
+	} {
+		conn, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "%s\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", request); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(drainLimit)); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, want) {
+				t.Errorf("%s: %q, %v; want%s", request, line, err, want)
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.stop(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -57,6 +101,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{http.MethodGet, "/v1/messages/" + mine.MessageID + "x/reply", appToken, 404},
 		{http.MethodGet, "/v1/messages/main.http.app.never~mx/reply", appToken, 404},
 		{http.MethodGet, "/v1/messages/m1/reply", appToken, 400},
+		{http.MethodGet, "/v1/sessions/default/events?since=99999", appToken, 400}, // of another journal
 		{http.MethodGet, "/v1/messages/" + mine.MessageID + "/reply?wait=30", appToken, 400},
 		{http.MethodGet, "/v1/sessions/" + string(appSession) + "/events", otherToken, 403},
 		{http.MethodGet, "/v1/sessions/default/events?since=x", appToken, 400},

@@ -15,10 +15,20 @@ const (
 	roomEvery = 3 * time.Second
 )
 
-// room knows how full the journal was a moment ago.
+// room knows how full the journal was a moment ago, and guesses what has come since.
 type room struct {
 	mu    sync.Mutex
 	usage bus.Usage // guarded by mu
+}
+
+const turnBytes = 2 << 10 // envelopes and claims of a turn
+
+// took counts a message until the next look, and as much again for its answer: a burst could fill the journal in between.
+// A guess that is too high costs a look.
+func (r *room) took(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.usage.Bytes += uint64(2*len(text) + turnBytes)
 }
 
 func (r *room) set(u bus.Usage) (full bool) {

@@ -184,13 +184,14 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 	s.cursors.saw(in.session, cursor)
 	s.board.taken(in.topic, time.Now())
 	receipt := Receipt{MessageID: in.id, Session: in.session, Cursor: cursor, Status: wire.Pending}
-	switch in.body.(type) {
+	switch b := in.body.(type) {
 	case messagev1.Refused:
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
 	case messagev1.Control, messagev1.Edited:
 		receipt.Status = wire.Completed
 	case messagev1.Received:
+		s.room.took(b.Text)
 	}
 	return receipt, nil
 }

@@ -152,6 +152,30 @@ func TestFullJournal(t *testing.T) {
 	s.send(post{"default", "there is room again", ""})
 }
 
+// TestBurstLeavesRoomForTurns: the journal fills faster than anybody looks at it.
+func TestBurstLeavesRoomForTurns(t *testing.T) {
+	srv := newBus(t)
+	js := srv.Admin().JetStream()
+	stream, err := js.Stream(t.Context(), subject.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := stream.CachedInfo().Config
+	config.MaxBytes = 200 << 10
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, srv)
+	var a answer
+	for status := http.StatusAccepted; status == http.StatusAccepted; {
+		status = s.call(http.MethodPost, "/v1/messages", appToken, post{"default", strings.Repeat("x", 2<<10), ""}, &a).status
+	}
+	u, err := srv.Admin().Journal().Usage(t.Context())
+	if err != nil || !strings.Contains(a.Error, "takes no new messages") || u.Full() > 0.95 {
+		t.Errorf("%+v at %.0f %%, %v", a, 100*u.Full(), err)
+	}
+}
+
 func TestNearlyFullTakesStopsOnly(t *testing.T) {
 	srv := newBus(t)
 	s := start(t, srv)

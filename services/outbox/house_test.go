@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -23,8 +21,6 @@ import (
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 30 * time.Second
 

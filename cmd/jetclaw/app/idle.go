@@ -15,13 +15,14 @@ const (
 	idleTick  = 5 * time.Second
 	idleCalm  = 1 << 20  // allocated bytes in a tick: heartbeats and health checks stay below
 	idleWorth = 16 << 20 // allocated bytes since the last time: below, there is nothing to give back
+	idleAgain = 4        // calm ticks until the second time: the server lets go of its caches after 10 s
 )
 
 // Run watches until ctx ends.
 func (idle) Run(ctx context.Context) error {
 	tick := time.NewTicker(idleTick)
 	defer tick.Stop()
-	before, given := allocated(), uint64(0)
+	before, given, calm := allocated(), uint64(0), 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -29,10 +30,11 @@ func (idle) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := allocated()
-		if now-before < idleCalm && now-given > idleWorth {
+		if now-before >= idleCalm {
+			calm = 0
+		} else if calm++; calm == 1 && now-given > idleWorth || calm == idleAgain {
 			debug.FreeOSMemory()
 			debug.FreeOSMemory() // pools let go at the second collection
-			now = allocated()
 			given = now
 		}
 		before = now

@@ -25,6 +25,9 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, who caller, a
 		return
 	}
 	since, err := sinceOf(r)
+	if err == nil && since > 0 {
+		err = s.known(r.Context(), since)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -52,6 +55,16 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, who caller, a
 	if err != nil && ctx.Err() == nil {
 		st.problem(s.problemOf(r, err))
 	}
+}
+
+// known refuses a cursor that the journal has not reached: it is of another one, and this one would have nothing to say
+// until it gets there.
+func (s *Server) known(ctx context.Context, cursor uint64) error {
+	u, err := s.feed.Journal().Usage(ctx)
+	if err == nil && cursor > u.Last {
+		err = fault.New(fault.Invalid, "cursor %d is not of this journal, which ends at %d: begin without one", cursor, u.Last)
+	}
+	return err
 }
 
 // beat sends a comment now and then, so that a dead connection is found, and ends the stream when the server drains.

@@ -15,9 +15,9 @@ import (
 
 // messageRequest is the body of POST /v1/messages.
 type messageRequest struct {
-	Session string    `json:"session"` // a name, or a full id of the token's own
+	Session wire.Text `json:"session"` // a name, or a full id of the token's own
 	Text    wire.Text `json:"text"`
-	Key     string    `json:"idempotency_key"`
+	Key     wire.Text `json:"idempotency_key"`
 }
 
 // taken is the answer: the event is in the journal.
@@ -42,7 +42,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, who caller,
 		s.fail(w, r, fault.New(fault.Invalid, `"session" is missing: any name, such as "default"`))
 		return
 	}
-	s.submit(w, r, who, m.Session, wire.Request{Text: m.Text, Key: m.Key})
+	s.submit(w, r, who, string(m.Session), wire.Request{Text: m.Text, Key: string(m.Key)})
 }
 
 func (s *Server) postStop(w http.ResponseWriter, r *http.Request, who caller, arg string) {

@@ -26,6 +26,7 @@ type Desk interface {
 
 // Feed is the journal and the live deltas as a stream of events follows them.
 type Feed interface {
+	Journal() *bus.Journal
 	Follow(ctx context.Context, o bus.ReplayOptions, fn func(envelope.Event) error) error
 	SubscribeLive(ctx context.Context, s session.ID, fn func(data []byte)) error
 }
@@ -33,6 +34,7 @@ type Feed interface {
 const (
 	headerTimeout = 5 * time.Second
 	bodyTimeout   = 30 * time.Second
+	unreadTimeout = time.Second // for a body that nobody asked for: net/http waits for it before it answers
 	answerTimeout = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 16 << 10 // bytes
@@ -125,6 +127,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			s.panicked(w, r, v)
 		}
 	}()
+	if r.ContentLength != 0 { // postMessage gives it more time
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTimeout)); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
 	if !s.knownHost(r.Host) {
 		s.failWith(w, http.StatusMisdirectedRequest, problem{Error: "unknown Host: use localhost or 127.0.0.1", Kind: fault.Denied})
 		return

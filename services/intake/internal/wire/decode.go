@@ -5,23 +5,64 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
-// Text is a JSON string whose bytes may be no UTF-8. encoding/json would replace those silently; they are kept, for the
-// gate to refuse.
+// Text is a JSON string whose bytes may be no UTF-8, or that escapes half a character. encoding/json would replace those
+// silently; they are kept, for the gate to refuse.
 type Text string
 
-// UnmarshalJSON reads a JSON string.
+var errTwice = errors.New("a field is given twice: nobody can say which is meant")
+
+// UnmarshalJSON reads a JSON string, once: encoding/json would take the last of several.
 func (t *Text) UnmarshalJSON(b []byte) error {
+	if *t != "" {
+		return errTwice
+	}
+	b = keepHalves(b)
 	if len(b) >= 2 && b[0] == '"' && !utf8.Valid(b) {
 		*t = Text(b[1 : len(b)-1])
 		return nil
 	}
 	return json.Unmarshal(b, (*string)(t))
+}
+
+// keepHalves writes the first escape of half a surrogate pair, which is no character, as bytes that are no UTF-8. b is a
+// JSON value.
+func keepHalves(b []byte) []byte {
+	const escape, half = 6, "\xed\xa0\x80" // \uXXXX; what UTF-8 would make of U+D800 if it could
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			continue
+		}
+		switch r := escaped(b[i:]); {
+		case !utf16.IsSurrogate(r):
+			i++ // past what is escaped
+		case utf16.DecodeRune(r, escaped(b[i+escape:])) != utf8.RuneError:
+			i += 2*escape - 1
+		default:
+			return slices.Concat(b[:i], []byte(half), b[i+escape:])
+		}
+	}
+	return b
+}
+
+// escaped is the code unit of the \uXXXX that b begins with; -1 when it begins otherwise.
+func escaped(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
 
 // Decode reads one JSON object into v. Errors are fault.Invalid and say which field is wrong.

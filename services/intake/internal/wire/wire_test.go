@@ -22,6 +22,7 @@ func TestDecode(t *testing.T) {
 		{`{"from":{"id":true}}`, `field "from.id" is a bool, want a string`},
 		{`[]`, "want an object"},
 		{`{"session":x}`, "not JSON"},
+		{`{"text":"a","Text":"b"}`, "given twice"},
 	} {
 		var r Request
 		err := Decode([]byte(tc.in), &r)
@@ -39,9 +40,13 @@ func TestDecode(t *testing.T) {
 
 func TestTextKeepsBadBytes(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"text":"a\u00e4\n\"b"}`: "aä\n\"b",
-		"{\"text\":\"a\xff\"}":    "a\xff",
-		"{\"text\":\"ä\uFFFD\"}":  "ä\uFFFD",
+		`{"text":"a\u00e4\n\"b"}`:        "aä\n\"b",
+		"{\"text\":\"a\xff\"}":           "a\xff",
+		"{\"text\":\"ä\uFFFD\"}":         "ä\uFFFD",
+		`{"text":"\ud83d\ude00\\ud800"}`: "😀\\ud800", // a pair, and an escaped backslash
+		`{"text":"a\ud800"}`:             "a\xed\xa0\x80",
+		`{"text":"\udc00b"}`:             "\xed\xa0\x80b",
+		`{"text":"\ud800\ud83d\ude00"}`:  "\xed\xa0\x80\\ud83d\\ude00",
 	} {
 		var r Request
 		if err := Decode([]byte(in), &r); err != nil || string(r.Text) != want {

@@ -14,6 +14,7 @@ import (
 // assembly puts an answer together from chunks.
 type assembly struct {
 	secret  scrub
+	shown   filter // of the text
 	text    strings.Builder
 	calls   []*fragment
 	finish  api.FinishReason // "" until the model says that it is finished
@@ -59,10 +60,7 @@ func (a *assembly) add(raw []byte, onDelta func(string)) error {
 			continue // one was asked for
 		}
 		a.choices++
-		if text := choice.Delta.Content + choice.Delta.Refusal; text != "" {
-			a.text.WriteString(text)
-			onDelta(text)
-		}
+		a.say(a.shown.pass(choice.Delta.Content+choice.Delta.Refusal), onDelta)
 		for _, call := range choice.Delta.ToolCalls {
 			a.call(call)
 		}
@@ -71,6 +69,13 @@ func (a *assembly) add(raw []byte, onDelta func(string)) error {
 		}
 	}
 	return nil
+}
+
+func (a *assembly) say(text string, onDelta func(string)) {
+	if text != "" {
+		a.text.WriteString(text)
+		onDelta(text)
+	}
 }
 
 // call adds a piece to the call that it belongs to: by its index; an id that differs begins another call even so, as
@@ -104,6 +109,11 @@ func (a *assembly) answer(body *events) (model.Answer, error) {
 		return model.Answer{}, &model.Error{Cause: turnv1.ModelGarbage, Text: text, Detail: detail}
 	}
 	if a.finish == "" && !body.done {
+		if said := a.secret.reported(body.other); said != "" && a.choices == 0 {
+			return model.Answer{}, &model.Error{
+				Cause: turnv1.ModelRefused, Text: sentence("The provider reports an error: ", said, ""), Detail: "an error with HTTP 200",
+			}
+		}
 		if len(body.other) > 0 && a.choices == 0 {
 			return garbage("What answers at the model's address does not speak the OpenAI protocol. Check the base URL.",
 				"instead of an event stream came: "+a.secret.line(string(body.other)))
@@ -117,7 +127,7 @@ func (a *assembly) answer(body *events) (model.Answer, error) {
 	}
 	out := model.Answer{Text: a.text.String(), Usage: a.usage, Cut: a.finish == api.FinishReasonLength}
 	for _, f := range a.calls {
-		out.Calls = append(out.Calls, model.RawCall{ID: f.id, Tool: f.tool, Arguments: f.args.String()})
+		out.Calls = append(out.Calls, model.RawCall{ID: a.secret.blot(f.id), Tool: a.secret.blot(f.tool), Arguments: a.secret.blot(f.args.String())})
 	}
 	if len(out.Calls) > 0 || strings.TrimSpace(out.Text) != "" {
 		return out, nil

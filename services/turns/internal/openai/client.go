@@ -7,7 +7,8 @@
 //     answer, whatever came before.
 //   - A call is repeated at most twice, only before any of the answer was read, and only for what may pass: connection
 //     refused, 408, 429, 5xx. Retry-After is obeyed as far as the context's deadline allows.
-//   - Redirects are not followed, and neither errors nor texts hold the key.
+//   - Redirects are not followed. Neither errors nor answers hold the key, and answers hold no control characters but tab
+//     and line feed.
 //   - Errors are *model.Error, or the context's own when it has ended.
 package openai
 
@@ -103,7 +104,7 @@ func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(str
 	if err != nil {
 		return model.Answer{}, c.failed(ctx, fmt.Errorf("%w: %w", errRequest, err))
 	}
-	a := assembly{secret: c.scrub()}
+	a := assembly{secret: c.scrub(), shown: filter{secret: c.scrub()}}
 	err = c.read(stream, &a, onDelta, cancel)
 	if w.body.done {
 		defer time.AfterFunc(drain, cancel).Stop()
@@ -113,6 +114,7 @@ func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(str
 	if !errors.Is(err, io.EOF) && a.finish == "" {
 		return model.Answer{}, c.failed(ctx, err)
 	}
+	a.say(a.shown.rest(), onDelta)
 	return a.answer(w.body)
 }
 

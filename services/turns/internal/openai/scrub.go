@@ -54,6 +54,17 @@ func (s scrub) said(body []byte) string {
 	return ""
 }
 
+// reported is the message of a body that is an error and nothing else; "" for any other body.
+func (s scrub) reported(body []byte) string {
+	var e struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &e) != nil || len(e.Error) == 0 {
+		return ""
+	}
+	return s.said(body)
+}
+
 // line makes one short line of a foreign text.
 func (s scrub) line(text string) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s.blot(text), "�"), func(r rune) bool {
