@@ -52,7 +52,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 	}
 	var open []jetstream.ConsumeContext
 	for _, k := range all {
-		cc, err := k.open(ctx)
+		cc, err := k.first(ctx)
 		if err != nil {
 			drain(open)
 			return orDone(ctx, err)
@@ -72,6 +72,22 @@ type consumption struct {
 	c               *Conn
 	stream, durable string
 	handle          func(jetstream.Msg)
+}
+
+// first opens the consumer at a start. A server that is away is waited for; a consumer that is not there is an error.
+func (k *consumption) first(ctx context.Context) (jetstream.ConsumeContext, error) {
+	for {
+		cc, err := k.open(ctx)
+		if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return cc, err
+		}
+		k.c.log.Warn("no doorbells yet", "consumer", k.durable, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(reopenEvery):
+		}
+	}
 }
 
 func (k *consumption) open(ctx context.Context) (jetstream.ConsumeContext, error) {

@@ -193,17 +193,24 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 	return d, nil
 }
 
-// live lets the daemon live for a random time: most often counted from when enough turns are in flight, and now and then
-// from when it was ready, so that no instant is spared.
+// live lets the daemon live for a random time from when enough turns are in flight, and then until enough are again; now
+// and then just for a random time from when it was ready, so that no instant is spared.
 func (k *killRun) live(ctx context.Context) bool {
-	if k.rnd.Float64() >= anywhereShare {
-		for patience := time.Now().Add(flightPatience); k.model.Open() < inFlight && time.Now().Before(patience); {
-			if !wait(ctx, flightPoll) {
-				return false
-			}
+	life := time.Duration(k.rnd.Float64() * float64(k.o.maxUp))
+	if k.rnd.Float64() < anywhereShare {
+		return wait(ctx, life)
+	}
+	return k.busy(ctx) && wait(ctx, life) && k.busy(ctx)
+}
+
+// busy waits, within limits, until enough turns are in flight; false when ctx has ended.
+func (k *killRun) busy(ctx context.Context) bool {
+	for patience := time.Now().Add(flightPatience); k.model.Open() < inFlight && time.Now().Before(patience); {
+		if !wait(ctx, flightPoll) {
+			return false
 		}
 	}
-	return wait(ctx, time.Duration(k.rnd.Float64()*float64(k.o.maxUp)))
+	return true
 }
 
 func (k *killRun) kill(p *daemon.Process) lifetime {

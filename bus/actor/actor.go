@@ -115,13 +115,8 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 	}
 	saving := a.saver.start(work)
 	backlog, err := a.p.Bells.Backlog(ctx, a.spec)
-	if err != nil {
-		stop(err)
-		saving.Wait()
-		if ctx.Err() != nil {
-			return nil // asked to stop before it began
-		}
-		return fmt.Errorf("%s: %w", a.m.Service, err)
+	if err != nil && ctx.Err() == nil { // it would only have been sooner
+		a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
 	}
 	again := func(b bus.Bell, after time.Duration) {
 		a.running.Go(func() { // its caller is a lane, so that Run still waits

@@ -18,7 +18,11 @@
 //
 //   - A bell is acked only when a fold that includes its event has no step. Nothing else is a reason to ack.
 //   - An effect runs only for a claim that this very run of the lane appended (machine.View.Mine), once.
-//   - An outcome is appended only while the machine still asks for that effect on the newest fold.
+//   - An effect begins only when its claim was made, or was seen to be open in the journal, less than AckWait/2 ago.
+//   - An outcome is appended only while the machine still asks for that effect on the newest fold. A server that is away
+//     or has no room does not undo what was done: the append is tried until the claim's deadline.
+//   - An effect that fails or panics leaves its claim open. How often it is tried is the machine's to say; only a machine
+//     that panics, or a fold that cannot be made, is a reason to give bells up.
 //   - A lane that is fenced, or past its claim's deadline, neither acks nor naks nor extends what it holds: the bells
 //     belong to the new owner.
 //   - A conflict is looked through for the own event id before anything is decided again: its ack may have been lost.
@@ -30,9 +34,16 @@
 //	effect done, outcome not stored   the same; what a repeat may do is the machine's rule, not the shell's
 //	outcome stored, bell not acked    the bell comes again; the fold has no step; ack
 //
+// # When it is asked to stop
+//
+// Bells that have arrived are still looked at. What needs no new claim is done; what does is nak'ed for somebody else to
+// take at once. Effects may go on for Options.Drain, then they are cancelled, and what they have brought is stored if that
+// takes no longer than a second.
+//
 // # What a claim's owner is asked
 //
 // Whoever meets another's claim naks the bell; when it comes again it asks worker.<service>.<instance>. Busy: nak. Free,
 // a passed deadline, or nobody there twice a second apart: take over, on a fold read up to the journal's last event.
-// Silence proves nothing before AckWait·2^attempt.
+// Silence proves nothing before the claim is AckWait·2^attempt old and its owner has said nothing for AckWait; absence
+// nothing within 4 s of the asker's own reconnect, as everybody else has lost the bus too.
 package actor

@@ -18,7 +18,8 @@ type Machine[S any] struct {
 	Apply   func(S, envelope.Event) S
 	Next    func(S, machine.View) machine.Step
 	// Perform does the effect of an open claim and returns the event that closes it. An error means that no outcome
-	// could be found out: the claim stays open and is taken over later. ctx ends at the claim's deadline, when the
+	// could be found out: the claim stays open and is taken over, by this worker too; the machine has to bound how often.
+	// A panic counts as an error. ctx ends at the claim's deadline, when the
 	// claim is lost (cause ErrFenced), or when the machine asks for something else (cause ErrWithdrawn).
 	// nil for a machine without effects.
 	Perform func(ctx context.Context, w Work[S]) (envelope.Body, error)

@@ -30,6 +30,7 @@ type queue struct {
 	ID    string
 	Since time.Time
 	Ended time.Time
+	Stop  string
 }
 
 // poison is a message that no fold survives.
@@ -47,14 +48,26 @@ func apply(s queue, ev envelope.Event) queue {
 	case turnv1.Resumed:
 		s.Claim, s.At, s.ID, s.Since = b.Claim, ev.Cursor, ev.ID, ev.Time
 	case turnv1.Completed:
-		if !s.open(b) {
-			return s
+		if s.open(b) {
+			return s.end(ev, b.Answers)
 		}
-		s.Inbox = s.Inbox[1:]
-		s.Done = append(slices.Clip(s.Done), b.Answers...)
-		s.Claim, s.At, s.Ended = turnv1.Claim{}, 0, ev.Time
+	case messagev1.Control:
+		if s.At != 0 {
+			s.Stop = ev.ID
+		}
+	case turnv1.Cancelled:
+		if s.At != 0 && b.Turn == s.Claim.Turn {
+			return s.end(ev, b.Answers)
+		}
 	}
 	return s // session.deleted too: the shell gives a deleted session no past
+}
+
+func (s queue) end(ev envelope.Event, answers []string) queue {
+	s.Inbox = s.Inbox[1:]
+	s.Done = append(slices.Clip(s.Done), answers...)
+	s.Claim, s.At, s.Ended, s.Stop = turnv1.Claim{}, 0, ev.Time, ""
+	return s
 }
 
 // open says whether an outcome is of the open claim.
@@ -65,6 +78,10 @@ func (s queue) open(b turnv1.Completed) bool {
 func next(s queue, v machine.View, rest time.Duration) machine.Step {
 	claim := turnv1.Claim{Round: 1, Attempt: 1, Worker: v.Worker, Deadline: v.Now.Add(time.Minute)}
 	switch {
+	case s.Stop != "":
+		return machine.Append{
+			Body: turnv1.Cancelled{Turn: s.Claim.Turn, Answers: s.Claim.Messages, By: s.Stop}, Cause: s.Stop, Tell: s.Claim.Worker,
+		}
 	case s.At != 0 && s.At == v.Mine:
 		return machine.Perform{Claim: s.At, Deadline: s.Claim.Deadline}
 	case s.At != 0 && s.At != v.Gone && !v.Now.After(s.Claim.Deadline):
@@ -137,8 +154,8 @@ func stubborn(takes time.Duration) actor.Machine[queue] {
 }
 
 var spec = bus.Spec{
-	Name: "turns", Appends: []string{"turn.started", "turn.resumed", "turn.completed"},
-	Doorbells: []string{"message.received"}, Snapshots: true, Timers: true,
+	Name: "turns", Appends: []string{"turn.started", "turn.resumed", "turn.completed", "turn.cancelled"},
+	Doorbells: []string{"message.received", "control.requested"}, Snapshots: true, Timers: true,
 }
 
 func machineOf(takes time.Duration) actor.Machine[queue] { return work{takes: takes}.machine() }
@@ -156,6 +173,8 @@ func judge(_ session.ID, events []envelope.Event, _ queue) error {
 			if !at.open(b) {
 				return fmt.Errorf("event %d is the outcome of a claim that is not open", e.Cursor)
 			}
+		case turnv1.Cancelled:
+			answered = append(answered, b.Answers...)
 		case turnv1.Started, turnv1.Resumed:
 			if len(received) == 0 {
 				return fmt.Errorf("event %d claims something that is deleted", e.Cursor)

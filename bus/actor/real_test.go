@@ -2,11 +2,17 @@ package actor_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
@@ -14,6 +20,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -21,10 +28,10 @@ var outside = bus.Spec{Name: "intake", Appends: []string{"message.received"}, Fo
 
 // startWorker runs an actor on a connection of its own. die cuts the connection in the middle of whatever goes on, as a
 // killed process does; the returned channel closes when no goroutine of it is left.
-func startWorker(t *testing.T, srv *bustest.Server, work time.Duration) (a *actor.Actor[queue], die func(), gone <-chan struct{}) {
+func startWorker(t *testing.T, srv *bustest.Server, m actor.Machine[queue]) (a *actor.Actor[queue], die func(), gone <-chan struct{}) {
 	t.Helper()
 	c := srv.Connect(t, "turns")
-	a, err := actor.New(machineOf(work), c, spec, actor.Options{Drain: time.Millisecond, SnapshotEvery: 4})
+	a, err := actor.New(m, c, spec, actor.Options{Drain: time.Millisecond, SnapshotEvery: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +84,8 @@ func TestWorkersOnJetStream(t *testing.T) {
 		})
 	}
 	for range 4 {
-		_, die, gone := startWorker(t, srv, 30*time.Millisecond)
-		_, die2, gone2 := startWorker(t, srv, 30*time.Millisecond)
+		_, die, gone := startWorker(t, srv, machineOf(30*time.Millisecond))
+		_, die2, gone2 := startWorker(t, srv, machineOf(30*time.Millisecond))
 		select {
 		case <-time.After(120 * time.Millisecond):
 		case <-all:
@@ -88,7 +95,7 @@ func TestWorkersOnJetStream(t *testing.T) {
 		die2()
 		<-gone2
 	}
-	last, die, gone := startWorker(t, srv, time.Millisecond)
+	last, die, gone := startWorker(t, srv, machineOf(time.Millisecond))
 	senders.Wait()
 	select {
 	case <-all:
@@ -128,4 +135,124 @@ func judgeOne(ev envelope.Event, answered map[session.ID][]string, mu *sync.Mute
 		answered[ev.Session] = append(answered[ev.Session], id)
 	}
 	return nil
+}
+
+// deadLetters waits for n of them, and returns why they are there.
+func deadLetters(t *testing.T, srv *bustest.Server, n int) (reasons []string) {
+	t.Helper()
+	dead, err := srv.Admin().JetStream().Stream(t.Context(), subject.Dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := uint64(1); len(reasons) < n; {
+		m, err := dead.GetMsg(t.Context(), seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			select {
+			case <-time.After(10 * time.Millisecond):
+				continue
+			case <-t.Context().Done():
+				t.Fatal(err)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var advisory struct{ Reason string }
+		if err := json.Unmarshal(m.Data, &advisory); err != nil {
+			t.Fatal(err)
+		}
+		reasons = append(reasons, advisory.Reason)
+		seq++
+	}
+	return reasons
+}
+
+// TestPanicIsVisible: the bell of a session over which the machine panics is in the dead letters, with the reason; the
+// other session is answered.
+func TestPanicIsVisible(t *testing.T) {
+	srv := bustest.New(t, spec, outside)
+	in := srv.Connect(t, "intake")
+	_, die, gone := startWorker(t, srv, machineOf(0))
+	defer func() { die(); <-gone }()
+	answered := make(chan session.ID, 1)
+	if err := srv.Admin().Watch(t.Context(), []string{"turn.completed"}, func(ev envelope.Event) { answered <- ev.Session }); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{poison, "hi"} {
+		ev := envelope.Event{Key: "k", Session: sessionID(t, i), Body: messagev1.Received{Text: text}}
+		if _, err := in.Journal().AppendFact(t.Context(), ev, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := <-answered; s != sessionID(t, 1) {
+		t.Errorf("%s was answered", s)
+	}
+	if r := deadLetters(t, srv, 1); !strings.Contains(r[0], "panicked: poison") {
+		t.Errorf("dead letter %q", r)
+	}
+}
+
+// TestServerRestarts: the server is replaced, again and again, while effects run and events are appended. All is answered
+// once and in order, and no effect is done a second time for that.
+func TestServerRestarts(t *testing.T) {
+	srv := bustest.New(t, spec, outside)
+	in := srv.Connect(t, "intake")
+	const sessions, messages = 6, 5
+	m := machineOf(150 * time.Millisecond)
+	perform := m.Perform
+	var effects atomic.Int64
+	m.Perform = func(ctx context.Context, w actor.Work[queue]) (envelope.Body, error) {
+		effects.Add(1)
+		return perform(ctx, w)
+	}
+	last, die, gone := startWorker(t, srv, m)
+	defer func() { die(); <-gone }()
+	for i := range sessions * messages {
+		ev := envelope.Event{ID: fmt.Sprint("m", i), Key: fmt.Sprint(i), Session: sessionID(t, i%sessions), Body: messagev1.Received{Text: "hi"}}
+		if _, err := in.Journal().AppendFact(t.Context(), ev, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		srv.Restart()
+		<-time.After(100 * time.Millisecond)
+	}
+	limit := time.After(60 * time.Second)
+	for s := range sessions {
+		for done := false; !done; {
+			state, _, err := last.Fold(t.Context(), sessionID(t, s), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done = len(state.Done) == messages; done {
+				break
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-limit:
+				t.Fatalf("session %d: answered %v, waiting %v", s, state.Done, state.Inbox)
+			}
+		}
+	}
+	var events []envelope.Event
+	if err := in.Replay(t.Context(), bus.ReplayOptions{}, func(ev envelope.Event) error {
+		events = append(events, ev)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for s := range sessions {
+		var own []envelope.Event
+		for _, e := range events {
+			if e.Session == sessionID(t, s) {
+				own = append(own, e)
+			}
+		}
+		if err := judge(sessionID(t, s), own, queue{}); err != nil {
+			t.Errorf("session %d: %v", s, err)
+		}
+	}
+	if n := effects.Load(); n != sessions*messages {
+		t.Errorf("%d effects for %d messages", n, sessions*messages)
+	}
 }

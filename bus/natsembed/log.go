@@ -3,6 +3,7 @@ package natsembed
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 )
 
@@ -26,7 +27,14 @@ func (l *serverLog) Debugf(format string, v ...any) {
 }
 func (l *serverLog) Tracef(string, ...any) {}
 
+// recovering is how the server begins to tell that it rebuilds an index after a crash: expected, and not a loss.
+const recovering = "Recovering stream state from index errored"
+
 func (l *serverLog) Warnf(format string, v ...any) {
+	if strings.Contains(format, recovering) {
+		l.Noticef(format, v...)
+		return
+	}
 	l.log.Warn(serverLine, "line", fmt.Sprintf(format, v...))
 	l.alarm()
 }

@@ -50,9 +50,9 @@ func TestBodyThatNeverComes(t *testing.T) {
 	s.send(post{"default", "hello", ""})
 	var wg sync.WaitGroup
 	for request, want := range map[string]string{
-		"POST /v1/messages HTTP/1.1":                                                          " 401 ",
-		"POST /nothing HTTP/1.1":                                                              " 404 ",
-		"POST /v1/sessions/default/stop HTTP/1.1\r\nAuthorization: Bearer " + appToken:        " 202 ",
+		"POST /v1/messages HTTP/1.1": " 401 ",
+		"POST /nothing HTTP/1.1":     " 404 ",
+		"POST /v1/sessions/default/stop HTTP/1.1\r\nAuthorization: Bearer " + appToken:          " 202 ",
 		"GET /v1/sessions/default/events?since=x HTTP/1.1\r\nAuthorization: Bearer " + appToken: " 400 ",
 		"GET /v1/sessions/default/events HTTP/1.1\r\nAuthorization: Bearer " + appToken:         " 200 ",
 	} {

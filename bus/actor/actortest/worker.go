@@ -77,7 +77,7 @@ func (k *worker) step(ctx context.Context, op func() error) error {
 		d := time.Duration(k.w.tape.draw()) * 20 * time.Millisecond
 		k.w.pending.Go(func() {
 			time.Sleep(d)
-			_ = op() //nolint:errcheck // nobody waits for it
+			_ = op() // nobody waits for it
 		})
 		return errTimeout
 	case none, lostAck, crashDone:
@@ -113,6 +113,9 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 	}
 	var got uint64
 	err = k.step(ctx, func() (err error) { got, err = k.w.store(e); return err })
+	if err == nil && k.w.loseAcks.Add(-1) >= 0 {
+		err = errTimeout
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -22,6 +23,8 @@ type World struct {
 	spec bus.Spec
 	tape *tape
 	log  *slog.Logger
+
+	loseAcks atomic.Int64
 
 	mu        sync.Mutex
 	events    []envelope.Event                // guarded by mu; cursor n is events[n-1]
@@ -150,8 +153,8 @@ func (w *World) Delete(s session.ID, tombstone envelope.Body, key string) {
 	w.Post(s, tombstone, key)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := len(w.events) - 1; i >= 0; i-- {
-		if e := w.events[i]; e.Session == s && e.Key == key {
+	for _, e := range slices.Backward(w.events) {
+		if e.Session == s && e.Key == key {
 			w.purge(s, e.Cursor)
 			break
 		}
@@ -212,6 +215,24 @@ func (w *World) Events(s session.ID) []envelope.Event {
 		}
 	}
 	return es
+}
+
+// LoseAcks stores the next n appends of workers, and tells them of a timeout.
+func (w *World) LoseAcks(n int) { w.loseAcks.Store(int64(n)) }
+
+// Nudge tells all workers that a claim of theirs in a session may be closed.
+func (w *World) Nudge(s session.ID) {
+	w.mu.Lock()
+	workers := slices.Clone(w.workers)
+	w.mu.Unlock()
+	for _, k := range workers {
+		k.mu.Lock()
+		nudge := k.nudged
+		k.mu.Unlock()
+		if nudge != nil {
+			nudge(bus.ClaimRef{Session: s})
+		}
+	}
 }
 
 // Redelivered counts the deliveries that were not the first of a bell.

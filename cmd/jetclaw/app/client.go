@@ -62,6 +62,7 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	var noOne home.Endpoint
+	told := false
 	for until := time.Now().Add(startingTime); ; {
 		lock, err := e.acquire(false)
 		var held *home.HeldError
@@ -76,6 +77,10 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 			return nil, noOne, err
 		case held.Holder.PID != 0 && !held.Holder.Serves, time.Now().After(until):
 			return nil, noOne, held
+		}
+		if !told && held.Holder.PID != 0 { // it may take as long as a big journal needs to open
+			e.Notice(fmt.Sprintf("process %d is starting; waiting for it", held.Holder.PID))
+			told = true
 		}
 		select {
 		case <-tick.C:
@@ -95,10 +100,16 @@ func (e Env) visit(ctx context.Context, url, creds string, c Client, fn func(con
 		return err
 	}
 	err = fn(ctx, c)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), partTime)
 	defer cancel()
-	return errors.Join(err, c.Conn.Close(end))
+	if cerr := c.Conn.Close(end); cerr != nil {
+		e.Log.Debug("leave the bus", "error", cerr) // fn has had its answers: nothing is lost with the connection
+	}
+	return err
 }
+
+// partTime bounds the farewell of a visitor to a bus that may not answer.
+const partTime = 500 * time.Millisecond
 
 // inProcess starts a target, without doors, and stops it after fn.
 func (e Env) inProcess(ctx context.Context, t Target, fn func(context.Context, Client) error) error {

@@ -3,12 +3,10 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -40,9 +38,6 @@ type rawText string
 
 // MarshalJSON escapes what JSON requires and leaves all other bytes alone.
 func (t rawText) MarshalJSON() ([]byte, error) {
-	if utf8.ValidString(string(t)) {
-		return json.Marshal(string(t))
-	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(t) {

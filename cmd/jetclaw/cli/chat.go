@@ -64,7 +64,10 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
+	ctx, begin := untilInterrupt(ctx, interrupts)
+	defer begin()
 	return e.WithServices(ctx, func(ctx context.Context, c app.Client) error {
+		begin()
 		s.introduce(c)
 		t := &talk{
 			shell: s, home: e.Home, where: e.Config.Remote.URL, interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer),
@@ -131,7 +134,7 @@ var errLeft = errors.New("left without waiting for the answer; it will be in the
 
 // once asks and prints the reply.
 func (t *talk) once(ctx context.Context, message string) error {
-	receipt, err := t.desk.say(ctx, message)
+	receipt, err := t.say(ctx, message)
 	if err != nil {
 		return err
 	}
@@ -166,7 +169,11 @@ func (t *talk) once(ctx context.Context, message string) error {
 			}
 			stopping = true
 			fmt.Fprintln(t.err, "stopping (Ctrl-C again leaves)")
-			if _, err := t.desk.command(ctx, messagev1.Stop); err != nil {
+			if err := t.command(ctx, messagev1.Stop); errors.Is(err, errUnsure) {
+				cancel()
+				<-answered
+				return err
+			} else if err != nil {
 				fmt.Fprintf(t.err, "stop: %s\n", err)
 			}
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,7 +68,9 @@ func (t *talk) converse(ctx context.Context) error {
 			if len(c.open) == 0 || c.stopping || !t.desk.conn.NATS().IsConnected() {
 				return c.leave()
 			}
-			c.stop(ctx)
+			if err := c.stop(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -133,6 +136,13 @@ func (c *conversation) leave() error {
 // up to which all is known.
 func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
 	last = c.home.Seen(c.where + " " + string(c.session()))
+	newest, err := c.desk.conn.Journal().Last(ctx, c.session())
+	if err != nil {
+		return 0, err
+	}
+	if last > newest { // it was seen in a journal that is gone
+		last = 0
+	}
 	known := last > 0 // else the whole past would be news
 	err = c.desk.conn.Replay(ctx, bus.ReplayOptions{Session: c.session(), From: last + 1}, func(e envelope.Event) error {
 		last = e.Cursor
@@ -221,30 +231,31 @@ func (c *conversation) typed(ctx context.Context, line string) (done bool, err e
 		c.prompt()
 		return false, nil
 	case "/stop":
-		c.stop(ctx)
-		return false, nil
+		return false, c.stop(ctx)
 	case "/new":
-		c.commanded(c.desk.command(ctx, messagev1.New))
-		return false, nil
+		return false, c.asked(c.command(ctx, messagev1.New))
 	}
-	receipt, err := c.desk.say(ctx, line)
+	receipt, err := c.say(ctx, line)
 	if err == nil {
 		c.open[receipt.MessageID] = true
 		return false, nil
 	}
-	fmt.Fprintln(c.err, err)
-	c.prompt()
-	return ctx.Err() != nil, nil
+	return ctx.Err() != nil, c.asked(err)
 }
 
-func (c *conversation) stop(ctx context.Context) {
+func (c *conversation) stop(ctx context.Context) error {
 	c.stopping = true
-	c.commanded(c.desk.command(ctx, messagev1.Stop))
+	return c.asked(c.command(ctx, messagev1.Stop))
 }
 
-func (c *conversation) commanded(_ any, err error) {
+// asked tells how a request ended. What it returns ends the conversation.
+func (c *conversation) asked(err error) error {
+	if errors.Is(err, errUnsure) {
+		return err
+	}
 	if err != nil {
 		fmt.Fprintln(c.err, err)
 	}
 	c.prompt()
+	return nil
 }

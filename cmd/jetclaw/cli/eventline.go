@@ -26,7 +26,7 @@ func textLine(e envelope.Event, colour bool) string {
 		on, off, strong = dim, plain, bold
 	}
 	return strings.TrimRight(fmt.Sprintf("%s%6d  %s  %s%s  %s%-18s%s %s", on, e.Cursor, e.Time.Local().Format("2006-01-02 15:04:05.000"),
-		e.Session, off, strong, e.Kind(), off, summary(e.Body)), " ") + "\n"
+		e.Session, off, strong, flat(e.Kind()), off, flat(summary(e.Body))), " ") + "\n"
 }
 
 // summary is what a person wants to know first.

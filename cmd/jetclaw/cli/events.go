@@ -112,7 +112,7 @@ func (p printer) print(e envelope.Event) error {
 		if line, err = envelope.LineOf(e); err != nil {
 			return err
 		}
-		line = append(line, '\n')
+		line = append(jsonForTerminal(line), '\n')
 	} else {
 		line = []byte(textLine(e, p.colour))
 	}

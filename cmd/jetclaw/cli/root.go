@@ -25,7 +25,7 @@ import (
 type shell struct {
 	in      io.Reader
 	out     io.Writer
-	err     io.Writer // through secrets
+	err     io.Writer // through secrets, and safe for a terminal
 	inTTY   bool
 	outTTY  bool
 	errTTY  bool
@@ -37,7 +37,7 @@ type shell struct {
 func Main(ctx context.Context, args []string) int {
 	secrets := &logs.Redactor{}
 	s := &shell{
-		in: os.Stdin, out: os.Stdout, err: secrets.Writer(os.Stderr), lookup: os.LookupEnv, secrets: secrets,
+		in: os.Stdin, out: os.Stdout, err: told{secrets.Writer(os.Stderr)}, lookup: os.LookupEnv, secrets: secrets,
 		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
 	}
 	// Whatever is logged before a command has read the configuration is redacted, too.

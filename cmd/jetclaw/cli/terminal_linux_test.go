@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -190,5 +191,66 @@ func TestDaemonIsKilledUnderAConversation(t *testing.T) {
 	term.press("/quit\n")
 	if code := term.end(); code != 0 {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// TestCtrlCWhileNobodyAnswers: a daemon that hangs, or never gets ready, does not hold the person.
+func TestCtrlCWhileNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	model, address := newFakeModel(t), freeAddress(t)
+	u := newUser(t, httpYAML(address), model.env()...)
+	d := u.start()
+	asking := u.open("chat", "hold on")
+	asking.shown.waitFor(t, "re: ")
+	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	asking.press(ctrlC)
+	asking.shown.waitFor(t, "stopping")
+	asking.press(ctrlC)
+	if code := asking.end(); code != 1 || !strings.Contains(asking.shown.String(), "without knowing whether") {
+		t.Errorf("exit %d\n%s", code, asking.shown)
+	}
+	d.kill()
+
+	lock, err := os.OpenFile(filepath.Join(u.home, "run", "lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(lock.Name(), []byte(`{"pid":1,"serves":true}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(u.home, "run", "endpoint.json")); err != nil {
+		t.Fatal(err)
+	}
+	waiting := u.open("chat", "x")
+	waiting.shown.waitFor(t, "starting")
+	waiting.press(ctrlC)
+	if code := waiting.end(); code != 1 || !strings.Contains(waiting.shown.String(), "nothing was sent") {
+		t.Errorf("exit %d\n%s", code, waiting.shown)
+	}
+}
+
+// TestSeenInAnotherJournal: what a person saw in a journal that was removed says nothing about the next one.
+func TestSeenInAnotherJournal(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML)
+	for range 2 {
+		u.run("chat", "x").want(t, 0)
+	}
+	if err := os.RemoveAll(filepath.Join(u.home, "data")); err != nil {
+		t.Fatal(err)
+	}
+	term := u.open("chat")
+	term.shown.waitFor(t, "> ")
+	term.press("hello\n")
+	term.shown.waitFor(t, "{\"argument\": \"value\"}\n> ")
+	term.press("/quit\n")
+	if code := term.end(); code != 0 || strings.Contains(term.shown.String(), "without an answer") {
+		t.Errorf("exit %d\n%s", code, term.shown)
 	}
 }

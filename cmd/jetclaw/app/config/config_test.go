@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,10 @@ func TestProblems(t *testing.T) {
 		"tab":                {"bus:\n\tsync: always\n", "c.yaml:2:1: found character '\t' that cannot start any token"},
 		"two documents":      {"log: {}\n---\nbus: {}\n", "c.yaml:3:1: a second document in the file; keep one, without ---"},
 		"anchor":             {"bus: &b {sync: always}\n", "c.yaml:1:6: bus: anchors, aliases and tags are not read here; write the value out"},
+		"anchor in mcp":      {"mcp:\n  a: &a [x, x]\n  b: [*a, *a]\n", "c.yaml:2:6: mcp: anchors, aliases and tags are not read here; write the value out"},
+		"merge in mcp":       {"mcp:\n  a: {x: 1}\n  b:\n    <<: *a\n", "c.yaml:4:9: mcp: anchors, aliases and tags are not read here; write the value out"},
+		"key in a base url":  {"models: {providers: {a: {base_url: \"https://h/v1?key=hunter22\"}}}\n", "c.yaml:1:36: models.providers.a.base_url: holds a query or a fragment; a key is written as env:NAME or file:PATH in api_key"},
+		"byte order mark":    {"\uFEFFbus: {snyc: x}\n", `c.yaml:1:7: bus.snyc: unknown key; did you mean "sync"?`},
 		"size":               {"bus: {max_bytes: 10 apples}\n", "c.yaml:1:18: bus.max_bytes: a size is written as 1048576, 512KiB or 10GiB"},
 		"small":              {"bus: {max_bytes: 1}\n", "c.yaml:1:18: bus.max_bytes: must be at least 16MiB, or 0 for a share of the disk"},
 		"overflow":           {"bus: {max_bytes: 99999999TiB}\n", "c.yaml:1:18: bus.max_bytes: this size is too large"},
@@ -176,7 +181,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, maxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(big); err == nil || !strings.Contains(err.Error(), "larger than 1MiB") {
+	if _, _, err := Load(big); err == nil || !strings.Contains(err.Error(), "larger than 256KiB") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -193,11 +198,19 @@ func TestSecrets(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "empty"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(home, "big"), make([]byte, maxSecret+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(home, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var known []string
 	r := Resolver{
-		Home:   home,
-		Known:  func(v ...string) { known = append(known, v...) },
-		Lookup: func(name string) (string, bool) { return map[string]string{"KEY": canary, "HOME": home}[name], true },
+		Home:  home,
+		Known: func(v ...string) { known = append(known, v...) },
+		Lookup: func(name string) (string, bool) {
+			return map[string]string{"KEY": canary, "HOME": home, "LINES": canary + "\n" + canary}[name], true
+		},
 	}
 	for ref, want := range map[string]struct{ warning, err string }{
 		"env:KEY":      {},
@@ -207,7 +220,10 @@ func TestSecrets(t *testing.T) {
 		"file:open":    {warning: "has permissions 0644: other users of this machine can read the secret"},
 		"file:missing": {err: "missing: no such file or directory; write the secret into that file"},
 		"file:empty":   {err: "empty is empty"},
-		"file:" + home: {err: "is a directory"},
+		"file:" + home: {err: "not a regular file"},
+		"file:pipe":    {err: "not a regular file"},
+		"file:big":     {err: "larger than 16KiB"},
+		"env:LINES":    {err: "holds a line break, a space or another character that no key has"},
 	} {
 		t.Run(ref, func(t *testing.T) {
 			c, _, err := Parse("c.yaml", []byte(`models: {providers: {p: {api_key: "`+ref+`"}}}`))

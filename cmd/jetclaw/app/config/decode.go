@@ -74,7 +74,7 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 	case *ast.NullNode, *ast.CommentGroupNode:
 		return
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.fail(n, path, "write the value out", "anchors, aliases and tags are not read here")
+		d.indirect(n, path)
 		return
 	}
 	if path != "" {
@@ -106,12 +106,42 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 	case reflect.Int:
 		d.integer(n, v, path)
 	case reflect.Interface:
+		if hidden := indirectIn(n); hidden != nil { // a few of them can stand for billions of values
+			d.indirect(hidden, path)
+			return
+		}
 		if err := yaml.NodeToValue(n, v.Addr().Interface()); err != nil {
 			d.fail(n, path, "", "cannot be read")
 		}
 	default:
 		panic("config: no way to read a " + v.Kind().String())
 	}
+}
+
+func (d *decoder) indirect(n ast.Node, path string) {
+	d.fail(n, path, "write the value out", "anchors, aliases and tags are not read here")
+}
+
+// indirectIn is the first anchor, alias or tag in a tree.
+func indirectIn(n ast.Node) ast.Node {
+	var f finder
+	ast.Walk(&f, n)
+	return f.found
+}
+
+type finder struct{ found ast.Node }
+
+// Visit is called for each node.
+func (f *finder) Visit(n ast.Node) ast.Visitor {
+	if f.found != nil {
+		return nil
+	}
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		f.found = n
+		return nil
+	}
+	return f
 }
 
 func textOf(n ast.Node) (string, bool) {

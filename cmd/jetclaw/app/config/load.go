@@ -1,21 +1,22 @@
 package config
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"unicode/utf8"
 )
 
-// maxFile bounds the file, in bytes: what is larger is not a configuration.
-const maxFile = 1 << 20
+// maxFile bounds the file, in bytes: what is larger is not a configuration, and the parser's time grows with the square.
+const maxFile = 256 << 10
+
+// byteOrderMark is what some editors begin a UTF-8 file with.
+const byteOrderMark = "\uFEFF"
 
 // Load reads a file. One that does not exist is the default configuration. A file that cannot be read, or is wrong, is an
 // *Error; warnings come with a usable configuration only.
 func Load(file string) (*Config, []Warning, error) {
-	data, err := read(file)
+	data, _, err := readFile(file, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		data = nil
@@ -23,32 +24,6 @@ func Load(file string) (*Config, []Warning, error) {
 		return nil, nil, &Error{Problems: []Problem{{File: file, Text: err.Error(), Hint: "see its owner and permissions"}}}
 	}
 	return Parse(file, data)
-}
-
-func read(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, pe.Err
-		}
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("larger than %s", Bytes(maxFile))
-	}
-	return data, nil
 }
 
 // Parse is Load on the bytes of a file; its name is used in errors.
@@ -59,7 +34,7 @@ func Parse(file string, data []byte) (*Config, []Warning, error) {
 		return nil, nil, &Error{Problems: []Problem{{File: file, Text: "not UTF-8 text"}}}
 	}
 	d := &decoder{file: file, at: c.at}
-	d.document(data, c)
+	d.document(bytes.TrimPrefix(data, []byte(byteOrderMark)), c)
 	unread := map[string]bool{}
 	for _, p := range d.problems {
 		unread[p.Path] = true

@@ -3,9 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -85,8 +83,22 @@ func (r Resolver) resolve(s *Secret) (warning, text, hint string) {
 		return "", text, "write the secret into that file (chmod 600), or name another"
 	}
 	r.Known(s.value)
+	if text = Unsendable(s.value); text != "" {
+		return "", text, "put nothing but the secret there"
+	}
 	return warning, "", ""
 }
+
+// Unsendable says why a value cannot be a key or token, "" when it can: it would not fit into the header of a request.
+func Unsendable(value string) string {
+	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "holds a line break, a space or another character that no key has"
+	}
+	return ""
+}
+
+// maxSecret bounds the file of a secret, in bytes.
+const maxSecret = 16 << 10
 
 func (r Resolver) file(s *Secret, name string) (warning, text string) {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -95,19 +107,16 @@ func (r Resolver) file(s *Secret, name string) (warning, text string) {
 	} else if !filepath.IsAbs(name) {
 		name = filepath.Join(r.Home, name)
 	}
-	data, err := os.ReadFile(name)
+	data, mode, err := readFile(name, maxSecret)
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
-		}
 		return "", fmt.Sprintf("%s: %s", name, err)
 	}
 	if s.value = strings.TrimSpace(string(data)); s.value == "" {
 		return "", name + " is empty"
 	}
-	if st, err := os.Stat(name); err == nil && st.Mode().Perm()&0o077 != 0 {
-		warning = fmt.Sprintf("%s has permissions %#o: other users of this machine can read the secret; chmod 600 it",
-			name, st.Mode().Perm())
+	if mode.Perm()&0o077 != 0 {
+		warning = fmt.Sprintf("%s: %s has permissions %#o: other users of this machine can read the secret; chmod 600 it",
+			s.ref, name, mode.Perm())
 	}
 	return warning, ""
 }

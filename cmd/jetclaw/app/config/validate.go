@@ -67,7 +67,11 @@ func (k *checker) models() {
 		if p.BaseURL == "" {
 			continue
 		}
-		if u := k.httpURL(path+".base_url", p.BaseURL); u != nil && u.Scheme == "http" && p.APIKey.Set() && !loopback(u.Hostname()) {
+		u := k.httpURL(path+".base_url", p.BaseURL)
+		if u != nil && (u.RawQuery != "" || u.Fragment != "") {
+			k.fail(path+".base_url", "holds a query or a fragment", "a key is written as env:NAME or file:PATH in api_key")
+		}
+		if u != nil && u.Scheme == "http" && p.APIKey.Set() && !loopback(u.Hostname()) {
 			k.warn(path+".base_url", "the key and every conversation cross the network unencrypted; use https")
 		}
 	}

@@ -126,7 +126,9 @@ func (c *chooser) environment(ctx context.Context) Choice {
 	if key != "" {
 		c.Resolver.Known(key)
 	}
-	if key != "" || base != "" {
+	if text := config.Unsendable(key); text != "" {
+		c.note("OPENAI_API_KEY %s, and is passed by", text)
+	} else if key != "" || base != "" {
 		if choice, ok := c.openAI(ctx, key, base, env("OPENAI_MODEL")); ok {
 			return choice
 		}
@@ -149,8 +151,9 @@ func (c *chooser) openAI(ctx context.Context, key, base, model string) (Choice, 
 	}
 	if base == "" {
 		choice.BaseURL = openAIBase
-	} else if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		c.note("OPENAI_BASE_URL is not a URL as https://host/v1 and is passed by")
+	} else if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
+		c.note("OPENAI_BASE_URL is not a URL as https://host/v1 (a key goes into OPENAI_API_KEY) and is passed by")
 		return Choice{}, false
 	}
 	switch {

@@ -96,6 +96,13 @@ func TestOrder(t *testing.T) {
 		"base that is no url": {
 			env: map[string]string{"OPENAI_BASE_URL": "u:secret-x@nowhere"}, want: "offline/echo", notes: "OPENAI_BASE_URL is not a URL",
 		},
+		"base with a key in it": {
+			env: map[string]string{"OPENAI_BASE_URL": here + "?key=secret-x"}, want: "offline/echo", notes: "OPENAI_BASE_URL is not a URL",
+		},
+		"key of two lines": {
+			env:  map[string]string{"OPENAI_API_KEY": "secret-o\nsecret-p", "OPENAI_BASE_URL": here},
+			want: "offline/echo", notes: "OPENAI_API_KEY holds a line break",
+		},
 		"anthropic only": {
 			env: map[string]string{"ANTHROPIC_API_KEY": "secret-a"}, local: []Local{{"ollama", here}},
 			want: "ollama/qwen3:8b at " + here, notes: "not in this build yet",

@@ -131,6 +131,20 @@ func TestACutStream(t *testing.T) {
 	}
 }
 
+// TestWhatAnAnswerMustNotHold: the key, wherever a server cuts it, and what drives a terminal.
+func TestWhatAnAnswerMustNotHold(t *testing.T) {
+	control := `{"choices":[{"index":0,"delta":{"content":" \u001b[2J\u009b1m\u0007\r\n\u007f\tend ` + key[:3] + `"}}]}`
+	c := serve(t, stream(text("It is "+key[:1]), text(key[1:5]), text(key[5:]+", or "+key+"."), control,
+		call("", key, key, `{"k":"`+key+`"}`), finish("tool_calls"), "[DONE]"))
+	a, err := generate(t.Context(), t, c, hello)
+	if want := "It is [key], or [key]. [2J1m\n\tend " + key[:3]; err != nil || a.Text != want {
+		t.Errorf("got %q, %v, want %q", a.Text, err, want)
+	}
+	if strings.Contains(fmt.Sprint(a.Calls), key) {
+		t.Errorf("the key is in %+v", a.Calls)
+	}
+}
+
 func TestToolCalls(t *testing.T) {
 	first := `"index":0,`
 	for _, c := range []struct {
@@ -213,5 +227,12 @@ func TestNotAStream(t *testing.T) {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 		_, err := generate(t.Context(), t, c, hello)
 		wantCause(t, err, turnv1.ModelGarbage)
+	}
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{\n \"error\": {\"message\": \"no credit: "+key+"\"}}")
+	})
+	_, err := generate(t.Context(), t, c, hello)
+	if says := wantCause(t, err, turnv1.ModelRefused); !strings.HasSuffix(says, "an error: no credit: [key].") {
+		t.Errorf("says %q", says)
 	}
 }
