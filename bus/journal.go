@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
@@ -155,6 +153,9 @@ func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, m
 	return ack, nil
 }
 
+// ErrClosed says that the connection was closed for good: what failed with it cannot succeed later.
+var ErrClosed = nats.ErrConnectionClosed
+
 func publishError(e envelope.Event, err error) error {
 	var api *jetstream.APIError
 	switch {
@@ -177,143 +178,4 @@ func publishError(e envelope.Event, err error) error {
 		return fault.New(fault.Timeout, "append %s to %s: no answer from the journal: %w", e.Type(), e.Session, err)
 	}
 	return fault.New(fault.Unavailable, "append %s to %s: %w", e.Type(), e.Session, err)
-}
-
-// ErrNoEvent says that the journal has no event at a cursor: never, not yet on this server, or no longer.
-var ErrNoEvent = errors.New("no event at this cursor")
-
-// Get reads the event at a cursor. A miss is repeated at the stream's leader before it counts, as a follower may lag.
-func (j *Journal) Get(ctx context.Context, cursor uint64) (envelope.Event, error) {
-	if r, ok := j.c.recent.get(cursor); ok {
-		if r.subject == "" {
-			return r.event, nil
-		}
-		return j.c.news(ctx, r.subject, r.header, r.data, cursor)
-	}
-	req := strconv.AppendUint([]byte(`{"seq":`), cursor, 10)
-	m, err := j.c.request(ctx, "$JS.API.DIRECT.GET."+subject.Journal, append(req, '}'))
-	if err != nil {
-		return envelope.Event{}, fault.New(fault.Unavailable, "read event %d: %w", cursor, err)
-	}
-	if status := m.Header.Get("Status"); status == "" {
-		return j.c.news(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
-	}
-	raw, err := j.leaderGet(ctx, leaderRequest{Seq: cursor})
-	if err != nil {
-		return envelope.Event{}, fmt.Errorf("read event %d: %w", cursor, err)
-	}
-	h, err := nats.DecodeHeadersMsg(raw.Header)
-	if err != nil {
-		return envelope.Event{}, fmt.Errorf("read event %d: %w", cursor, err)
-	}
-	return j.c.decode(ctx, raw.Subject, h, raw.Data, cursor)
-}
-
-// Last is the cursor of the session's last event, asked of the stream's leader; 0 when it has none.
-func (j *Journal) Last(ctx context.Context, s session.ID) (uint64, error) {
-	raw, err := j.leaderGet(ctx, leaderRequest{LastFor: subject.OfSession(s)})
-	if errors.Is(err, ErrNoEvent) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("last event of %s: %w", s, err)
-	}
-	return raw.Seq, nil
-}
-
-type leaderRequest struct {
-	Seq     uint64 `json:"seq,omitempty"`
-	LastFor string `json:"last_by_subj,omitempty"`
-}
-
-type leaderMessage struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Header  []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
-}
-
-// leaderGet is $JS.API.STREAM.MSG.GET: slower than a direct get, but answered by the leader alone.
-func (j *Journal) leaderGet(ctx context.Context, req leaderRequest) (*leaderMessage, error) {
-	var resp struct {
-		Message *leaderMessage      `json:"message"`
-		Error   *jetstream.APIError `json:"error"`
-	}
-	if err := j.c.api(ctx, "STREAM.MSG.GET."+subject.Journal, req, &resp); err != nil {
-		return nil, err
-	}
-	switch {
-	case resp.Error != nil && resp.Error.Code == 404:
-		return nil, ErrNoEvent
-	case resp.Error != nil:
-		return nil, fault.New(fault.Unavailable, "%w", resp.Error)
-	case resp.Message == nil:
-		return nil, fault.New(fault.Unavailable, "an empty answer from the journal")
-	}
-	return resp.Message, nil
-}
-
-// Usage says how full the journal is.
-type Usage struct {
-	Messages uint64
-	Bytes    uint64
-	MaxBytes uint64 // 0: no limit
-	First    uint64 // cursors
-	Last     uint64
-}
-
-// Full is the share of MaxBytes that is used, 0 to 1.
-func (u Usage) Full() float64 {
-	if u.MaxBytes == 0 {
-		return 0
-	}
-	return float64(u.Bytes) / float64(u.MaxBytes)
-}
-
-// Usage asks how full the journal is.
-func (j *Journal) Usage(ctx context.Context) (Usage, error) {
-	var resp struct {
-		Config struct {
-			MaxBytes int64 `json:"max_bytes"`
-		} `json:"config"`
-		State jetstream.StreamState `json:"state"`
-		Error *jetstream.APIError   `json:"error"`
-	}
-	if err := j.c.api(ctx, "STREAM.INFO."+subject.Journal, struct{}{}, &resp); err != nil {
-		return Usage{}, fmt.Errorf("usage of the journal: %w", err)
-	}
-	if resp.Error != nil {
-		return Usage{}, fault.New(fault.Unavailable, "usage of the journal: %w", resp.Error)
-	}
-	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq}
-	if resp.Config.MaxBytes > 0 {
-		u.MaxBytes = uint64(resp.Config.MaxBytes)
-	}
-	return u, nil
-}
-
-// api asks the JetStream API; verb is what follows $JS.API. in its subject.
-func (c *Conn) api(ctx context.Context, verb string, req, resp any) error {
-	b, err := json.Marshal(req)
-	if err != nil {
-		return err
-	}
-	m, err := c.request(ctx, "$JS.API."+verb, b)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fault.New(fault.Timeout, "%s: %w", strings.ToLower(verb), err)
-	case err != nil:
-		return fault.New(fault.Unavailable, "%s: %w", strings.ToLower(verb), err)
-	}
-	return json.Unmarshal(m.Data, resp)
-}
-
-// request is a request that ends: by ctx, or after requestTimeout when ctx has no deadline.
-func (c *Conn) request(ctx context.Context, subj string, data []byte) (*nats.Msg, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-	}
-	return c.nc.RequestWithContext(ctx, subj, data)
 }

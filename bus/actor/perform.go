@@ -219,7 +219,7 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, ev envelop
 		s, err := l.append(ctx, ev, 0)
 		if err != nil {
 			again = retryable(err) || fault.KindOf(err) == fault.Full
-			return wanted, again && !last, err
+			return wanted, again && !last && !errors.Is(err, bus.ErrClosed), err
 		}
 		if s.done {
 			l.tries = 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -255,4 +256,43 @@ func TestServerRestarts(t *testing.T) {
 	if n := effects.Load(); n != sessions*messages {
 		t.Errorf("%d effects for %d messages", n, sessions*messages)
 	}
+}
+
+// TestAMessageThatIsNoEventDoesNotEndItsSession: something without an envelope in the middle of a history is stepped over.
+func TestAMessageThatIsNoEventDoesNotEndItsSession(t *testing.T) {
+	srv := bustest.New(t, spec, outside)
+	in := srv.Connect(t, "intake")
+	s := sessionID(t, 0)
+	answered := make(chan []string, 4)
+	if err := in.Watch(t.Context(), []string{"turn.completed"}, func(ev envelope.Event) {
+		answered <- ev.Body.(turnv1.Completed).Answers
+	}); err != nil {
+		t.Fatal(err)
+	}
+	say := func(key string) {
+		ev := envelope.Event{ID: key, Key: key, Session: s, Body: messagev1.Received{Text: "hi"}}
+		if _, err := in.Journal().AppendFact(t.Context(), ev, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, die, gone := startWorker(t, srv, machineOf(time.Millisecond))
+	say("before")
+	<-answered
+	broken := &nats.Msg{Subject: subject.OfEvent(s, "message.received", ""), Header: nats.Header{"x": {"no envelope"}}}
+	if _, err := srv.Admin().JetStream().PublishMsg(t.Context(), broken); err != nil {
+		t.Fatal(err)
+	}
+	say("after")
+	if got := <-answered; len(got) != 1 || got[0] != "after" {
+		t.Errorf("answered %v", got)
+	}
+	die()
+	<-gone
+	fresh, die, gone := startWorker(t, srv, machineOf(time.Millisecond)) // folds the whole of it
+	state, _, err := fresh.Fold(t.Context(), s, 0)
+	if err != nil || len(state.Done) != 2 {
+		t.Errorf("%+v, %v", state, err)
+	}
+	die()
+	<-gone
 }

@@ -53,6 +53,7 @@ func signal(t *testing.T, p *os.Process, s os.Signal) {
 // it was away for little more than AckWait nothing happens twice; when it was away for so long that the other one had to
 // take over, the repeat is recorded and marked, and there is one outcome.
 func TestPushStoppedProcess(t *testing.T) {
+	t.Parallel() // they wait for clocks
 	for name, c := range map[string]struct {
 		away time.Duration
 		want []string

@@ -97,6 +97,11 @@ func (p *play[S]) watchEffects() {
 		if twice {
 			p.wrong(fmt.Errorf("the effect of claim %d of %s was begun twice", ref.Claim, ref.Session))
 		}
+		if k := p.w.named(work.Claim.Source); k != nil {
+			if asked := k.asked.Load(); asked != 0 && work.Claim.Time.UnixNano() > asked {
+				p.wrong(fmt.Errorf("%s was asked to stop, and made the claim %d of %s", k.instance, ref.Claim, ref.Session))
+			}
+		}
 		if p.sc.Begin != nil {
 			if err := p.sc.Begin(p.w, work); err != nil {
 				p.wrong(err)
@@ -114,11 +119,11 @@ func (p *play[S]) spawn() error {
 		return nil
 	}
 	p.born++
-	ctx, stop := context.WithCancel(context.Background())
-	k := &worker{w: p.w, instance: fmt.Sprintf("w%d", p.born), stop: stop}
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &worker{w: p.w, instance: fmt.Sprintf("w%d", p.born), cancel: cancel}
 	a, err := actor.NewOn(p.sc.Machine, k.ports(), p.sc.Spec, actor.Options{SnapshotEvery: 3, CacheSessions: 2})
 	if err != nil {
-		stop()
+		cancel()
 		return err
 	}
 	p.actors[k] = a
@@ -135,7 +140,7 @@ func (p *play[S]) spawn() error {
 			p.wrong(err)
 		}
 		if ctx.Err() == nil { // it could not begin: as a supervisor has it
-			stop()
+			k.stop()
 		}
 	})
 	p.wg.Go(func() {

@@ -19,7 +19,8 @@ import (
 type worker struct {
 	w        *World
 	instance string
-	stop     context.CancelFunc // asks it to stop, as SIGTERM does
+	cancel   context.CancelFunc // of its Run
+	asked    atomic.Int64       // unix nanoseconds: when it was asked to stop; 0: not yet
 	dead     atomic.Bool        // killed: whatever it still does changes nothing any more
 	ended    atomic.Bool        // its Run has returned
 	cutUntil atomic.Int64       // unix nanoseconds: nobody gets an answer before
@@ -41,6 +42,12 @@ func (k *worker) ports() actor.Ports {
 	return actor.Ports{Journal: k, Bells: k, Peers: k, Snapshots: k, Timers: k, Instance: k.instance, Log: k.w.log}
 }
 
+// stop asks it to stop, as SIGTERM does.
+func (k *worker) stop() {
+	k.asked.CompareAndSwap(0, time.Now().UnixNano())
+	k.cancel()
+}
+
 // die ends the incarnation.
 func (k *worker) die() error {
 	k.dead.Store(true)
@@ -50,8 +57,11 @@ func (k *worker) die() error {
 
 // step is one operation at the border of the process, with what may happen to it.
 func (k *worker) step(ctx context.Context, op func() error) error {
-	if k.dead.Load() {
+	switch {
+	case k.dead.Load():
 		return errDead
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	f := k.w.tape.trouble()
 	switch f {

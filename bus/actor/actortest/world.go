@@ -260,6 +260,18 @@ func (w *World) sessions() []session.ID {
 	return ids
 }
 
+// named is the worker of a name as its events carry it, or nil.
+func (w *World) named(source string) *worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.workers {
+		if w.spec.Name+"/"+k.instance == source {
+			return k
+		}
+	}
+	return nil
+}
+
 // alive is the worker of a name, or nil.
 func (w *World) alive(instance string) *worker {
 	w.mu.Lock()
