@@ -100,6 +100,63 @@ func TestLongWorkKeepsItsBells(t *testing.T) {
 	}
 }
 
+// TestStopLetsEffectsEnd: what has begun may end within Options.Drain.
+func TestStopLetsEffectsEnd(t *testing.T) {
+	err := play(t, actortest.Scenario[queue]{
+		Spec: spec, Machine: machineOf(9 * time.Second), Check: claims(1), Stops: []time.Duration{time.Second},
+		Script: func(w *actortest.World) { say(t, w, 1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRecoveryIsSoon: after a kill the next worker does not wait for AckWait.
+func TestRecoveryIsSoon(t *testing.T) {
+	err := play(t, actortest.Scenario[queue]{
+		Spec: spec, Machine: machineOf(10 * time.Second), Check: func(s session.ID, events []envelope.Event, q queue) error {
+			if lost := events[2].Time.Sub(events[1].Time) - time.Second; lost > 2*time.Second {
+				return fmt.Errorf("somebody goes on %s after the kill", lost)
+			}
+			return claims(2)(s, events, q)
+		},
+		Script: func(w *actortest.World) {
+			say(t, w, 1)
+			time.Sleep(time.Second)
+			w.Kill()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ghost takes the open claim over, and is never heard of again.
+func ghost(t *testing.T, w *actortest.World) {
+	t.Helper()
+	events := w.Events(sessionID(t, 0))
+	claim := events[len(events)-1].Body.(turnv1.Started).Claim
+	claim.Attempt, claim.Worker, claim.Deadline = 2, "ghost", time.Now().Add(time.Minute)
+	w.Post(sessionID(t, 0), turnv1.Resumed{Claim: claim}, "ghost")
+}
+
+// TestStoodStillBeforeTheEffect: a process that stands still after its claim and goes on when somebody else has it does
+// not begin: the journal could stop the outcome, but nothing could call the effect back.
+func TestStoodStillBeforeTheEffect(t *testing.T) {
+	err := play(t, actortest.Scenario[queue]{
+		Spec: spec, Machine: machineOf(time.Second), Check: claims(3), Begin: noZombie,
+		Script: func(w *actortest.World) {
+			w.HoldAck(20 * time.Second)
+			say(t, w, 1)
+			time.Sleep(8 * time.Second)
+			ghost(t, w)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStopTellsTheOutcome: when the time to drain is over, what an effect has brought so far is still stored.
 func TestStopTellsTheOutcome(t *testing.T) {
 	err := play(t, actortest.Scenario[queue]{
@@ -135,10 +192,7 @@ func TestFencedLaneLetsGo(t *testing.T) {
 		Script: func(w *actortest.World) {
 			say(t, w, 1)
 			time.Sleep(2 * time.Second)
-			events := w.Events(sessionID(t, 0))
-			claim := events[len(events)-1].Body.(turnv1.Started).Claim
-			claim.Attempt, claim.Worker, claim.Deadline = 2, "ghost", time.Now().Add(time.Minute)
-			w.Post(sessionID(t, 0), turnv1.Resumed{Claim: claim}, "ghost")
+			ghost(t, w)
 			fenced = time.Now().Add(2 * time.Second)
 			time.Sleep(2 * time.Minute)
 			for _, e := range w.Events(sessionID(t, 0)) {

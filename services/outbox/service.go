@@ -104,7 +104,7 @@ func (s *Service) machine() actor.Machine[delivery.State] {
 
 // Run delivers until ctx ends; it returns once sends under way have ended or were cut off.
 func (s *Service) Run(ctx context.Context) error {
-	s.log.Info("outbox runs", "push", slices.Sorted(maps.Keys(s.senders)))
+	s.log.Debug("outbox runs", "push", slices.Sorted(maps.Keys(s.senders)))
 	return s.actor.Run(ctx)
 }
 

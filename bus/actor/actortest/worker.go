@@ -123,6 +123,9 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 	}
 	var got uint64
 	err = k.step(ctx, func() (err error) { got, err = k.w.store(e); return err })
+	if d := k.w.holdAck.Swap(0); d > 0 {
+		time.Sleep(time.Duration(d))
+	}
 	if err == nil && k.w.loseAcks.Add(-1) >= 0 {
 		err = errTimeout
 	}

@@ -25,6 +25,7 @@ type World struct {
 	log  *slog.Logger
 
 	loseAcks atomic.Int64
+	holdAck  atomic.Int64
 
 	mu        sync.Mutex
 	events    []envelope.Event                // guarded by mu; cursor n is events[n-1]
@@ -219,6 +220,18 @@ func (w *World) Events(s session.ID) []envelope.Event {
 
 // LoseAcks stores the next n appends of workers, and tells them of a timeout.
 func (w *World) LoseAcks(n int) { w.loseAcks.Store(int64(n)) }
+
+// HoldAck stores the next append of a worker, which hears of it so much later: as a process that stands still meanwhile.
+func (w *World) HoldAck(d time.Duration) { w.holdAck.Store(int64(d)) }
+
+// Kill ends all workers; others take their places.
+func (w *World) Kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.workers {
+		_ = k.die()
+	}
+}
 
 // Nudge tells all workers that a claim of theirs in a session may be closed.
 func (w *World) Nudge(s session.ID) {

@@ -1,30 +1,33 @@
 package app
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/models"
 )
 
-// CheckSecrets resolves the secrets that a start with this configuration would use. It asks nobody over the network.
+// CheckSecrets resolves the secrets that a start with this configuration would use, and looks at the environment where it
+// would choose the model. It asks nobody over the network. The error joins all that is wrong.
 func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bool), secrets *logs.Redactor) ([]config.Warning, error) {
 	r := config.Resolver{Home: h.Dir(), Lookup: lookup, Known: secrets.Add}
-	model := c.Agents[config.MainAgent].Model
-	if model == "" {
-		model = c.Models.Default
-	}
-	provider, _, _ := strings.Cut(model, "/")
 	var warnings []config.Warning
-	if p, ok := c.Models.Providers[provider]; ok && p.API == "openai" {
-		w, err := c.Resolve(r, h.Config(), "models.providers."+provider+".api_key", &p.APIKey)
-		if err != nil {
-			return warnings, err
-		}
-		warnings = append(warnings, w...)
+	var wrong []error
+	resolve := func(path string, s config.Secret) {
+		w, err := c.Resolve(r, h.Config(), path, &s)
+		warnings, wrong = append(warnings, w...), append(wrong, err)
 	}
-	callback := c.Channels.HTTP.Callback
-	w, err := c.Resolve(r, h.Config(), "channels.http.callback.token", &callback.Token)
-	return append(warnings, w...), err
+	model, _ := c.Model()
+	provider, _, _ := strings.Cut(model, "/")
+	if p, ok := c.Models.Providers[provider]; ok {
+		resolve("models.providers."+provider+".api_key", p.APIKey)
+	}
+	if model == "" {
+		wrong = append(wrong, models.CheckEnvironment(r))
+	}
+	resolve("channels.http.callback.token", c.Channels.HTTP.Callback.Token)
+	return warnings, errors.Join(wrong...)
 }

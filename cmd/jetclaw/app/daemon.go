@@ -23,11 +23,12 @@ type Daemon struct {
 // Report tells the person what runs.
 type Report struct {
 	Home   string
+	Target string // "" for all
 	Models string // "" when no model is called here
 	HTTP   string // address of the API; "" for none
 	Token  string // path of the API's token
 	Bus    string // URL of the bus; "" when nobody else can reach it
-	Sync   string // promise of the embedded server; "" for a bus elsewhere
+	Sync   string // promise of the home's own server; "" for a bus elsewhere
 }
 
 // ErrNoServer says that a service has no bus to run on.
@@ -76,6 +77,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 	defer stop()
 	options.Ready = func() {
 		r := g.report(e, p)
+		r.Target = d.Target.String()
 		if lock != nil && r.Bus != "" {
 			at := home.Endpoint{PID: os.Getpid(), URL: r.Bus, HTTP: r.HTTP, Models: r.Models, Version: e.Version}
 			if wrote = errors.Join(lock.SetPort(g.server.port()), lock.WriteEndpoint(at)); wrote != nil {
@@ -96,6 +98,7 @@ type group struct {
 	modules []lifecycle.Module
 	server  *server // nil for a bus elsewhere
 	url     string  // of a bus elsewhere
+	own     bool    // that bus is the home's own
 	dial    dialer
 }
 
@@ -115,7 +118,9 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 			return nil, ErrNoServer
 		}
 		if err == nil {
-			g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false)
+			if g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false); err == nil {
+				g.own = true
+			}
 		}
 	}
 	if err != nil {
@@ -192,7 +197,10 @@ func (e Env) ownTopology(ctx context.Context, dial dialer) error {
 func (g *group) report(e Env, p *parts) Report {
 	r := Report{Home: e.Home.Dir(), Bus: g.url}
 	if g.server != nil {
-		r.Bus, r.Sync = g.server.URL(), e.Config.Bus.Sync
+		r.Bus = g.server.URL()
+	}
+	if g.server != nil || g.own {
+		r.Sync = e.Config.Bus.Sync
 	}
 	if p.model != nil {
 		r.Models = p.choice.String()

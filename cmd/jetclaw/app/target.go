@@ -27,10 +27,25 @@ func (e *TargetError) Error() string { return e.Text }
 // TargetNames are all targets.
 func TargetNames() []string {
 	names := []string{targetAll, targetNATS}
-	for _, m := range modules() {
-		names = append(names, m.spec.Name)
+	list := modules()
+	for i := range list { // who is asked first comes first
+		names = append(names, list[len(list)-1-i].spec.Name)
 	}
 	return names
+}
+
+// String is the target as it is written; "" for all.
+func (t Target) String() string {
+	if t.Server && len(t.Services) == len(modules()) {
+		return ""
+	}
+	var names []string
+	for _, name := range TargetNames() {
+		if name == targetNATS && t.Server || t.has(name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // ParseTarget reads a comma-separated list: all, nats, names of services.

@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -17,7 +20,8 @@ import (
 
 const (
 	askAgain = 250 * time.Millisecond
-	askWait  = 30 * time.Second // of one question for a reply
+	askWait  = 10 * time.Second // of one question for a reply
+	askGrace = 2 * time.Second  // for its answer to arrive
 	away     = 60 * time.Second // how long a jetclaw that has gone is waited for
 )
 
@@ -82,19 +86,47 @@ func (d desk) submit(ctx context.Context, verb string, s submission) (receipt in
 
 // reply waits until a message has its reply.
 func (d desk) reply(ctx context.Context, message string) (intake.Reply, error) {
-	ask := intake.ReplyRequest{Session: string(d.session), MessageID: message, WaitMS: askWait.Milliseconds()}
+	back := d.conn.NATS().StatusChanged(nats.CONNECTED)
+	defer d.conn.NATS().RemoveStatusListener(back)
 	for {
 		var r intake.Reply
 		err := d.patiently(ctx, func() (err error) {
-			actx, cancel := context.WithTimeout(ctx, askWait+10*time.Second)
-			defer cancel()
-			r, err = bus.Ask[intake.Reply](actx, d.conn, "intake", "reply", ask)
+			r, err = d.askReply(ctx, message, back)
 			return err
 		})
 		if err != nil || r.Status != "pending" {
 			return r, err
 		}
 	}
+}
+
+// errBack ends a question: whoever was asked has gone, and somebody is there again.
+var errBack = errors.New("asked before the connection was lost")
+
+// askReply asks once, and says that it is pending still when the question was lost with the connection.
+func (d desk) askReply(ctx context.Context, message string, back <-chan nats.Status) (intake.Reply, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-back:
+			cancel(errBack)
+		case <-ctx.Done():
+		}
+	}()
+	defer func() {
+		cancel(nil)
+		<-ended
+	}()
+	timed, stop := context.WithTimeout(ctx, askWait+askGrace)
+	defer stop()
+	r, err := bus.Ask[intake.Reply](timed, d.conn, "intake", "reply",
+		intake.ReplyRequest{Session: string(d.session), MessageID: message, WaitMS: askWait.Milliseconds()})
+	if err != nil && errors.Is(context.Cause(ctx), errBack) {
+		return intake.Reply{Status: "pending"}, nil
+	}
+	return r, err
 }
 
 // patiently repeats what failed because nobody was there, for a while.

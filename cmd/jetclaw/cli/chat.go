@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,9 +14,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
-	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
-	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/turns"
 )
 
@@ -70,10 +67,15 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 		begin()
 		s.introduce(c)
 		t := &talk{
-			shell: s, home: e.Home, where: e.Config.Remote.URL, interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer),
-			desk:   desk{conn: c.Conn, session: id, note: func(text string) { fmt.Fprintf(s.err, "note: %s\n", text) }},
-			stream: stream{out: s.out, live: s.outTTY},
+			shell: s, home: e.Home, where: e.Config.Remote.URL, alone: c.At == "", stream: stream{out: s.out, live: s.outTTY},
+			interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer), notes: make(chan string, 1),
 		}
+		t.desk = desk{conn: c.Conn, session: id, note: func(text string) {
+			select {
+			case t.notes <- text:
+			default: // one is enough
+			}
+		}}
 		if s.outTTY {
 			if err := t.watch(ctx); err != nil {
 				return err
@@ -105,11 +107,13 @@ const deltaBuffer = 1024
 type talk struct {
 	*shell
 	home       home.Home
+	alone      bool   // no other process can serve the session
 	where      string // tells journals apart whose cursors are remembered
 	desk       desk
 	stream     stream
 	deltas     chan turns.Delta
-	interrupts <-chan os.Signal
+	notes      chan string // why it takes longer
+	interrupts chan os.Signal
 }
 
 func (t *talk) session() session.ID { return t.desk.session }
@@ -129,73 +133,15 @@ func (t *talk) watch(ctx context.Context) error {
 // turnOf is the turn that begins with a message.
 func turnOf(message string) string { return message + "/t" }
 
-// errLeft ends a wait for an answer: the person has left.
-var errLeft = errors.New("left without waiting for the answer; it will be in the journal")
-
-// once asks and prints the reply.
-func (t *talk) once(ctx context.Context, message string) error {
-	receipt, err := t.say(ctx, message)
-	if err != nil {
-		return err
-	}
-	type answer struct {
-		reply intake.Reply
-		err   error
-	}
-	wait, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answered := make(chan answer, 1)
-	go func() {
-		r, err := t.desk.reply(wait, receipt.MessageID)
-		answered <- answer{r, err}
-	}()
-	t.stream.begin(turnOf(receipt.MessageID))
-	for stopping := false; ; {
-		select {
-		case d := <-t.deltas:
-			t.stream.delta(d)
-		case a := <-answered:
-			if a.err != nil {
-				t.stream.end()
-				return a.err
-			}
-			return t.show(a.reply)
-		case <-t.interrupts:
-			t.stream.end()
-			if stopping {
-				cancel()
-				<-answered
-				return errLeft
-			}
-			stopping = true
-			fmt.Fprintln(t.err, "stopping (Ctrl-C again leaves)")
-			if err := t.command(ctx, messagev1.Stop); errors.Is(err, errUnsure) {
-				cancel()
-				<-answered
-				return err
-			} else if err != nil {
-				fmt.Fprintf(t.err, "stop: %s\n", err)
-			}
-		}
-	}
+// note tells the person something, on a line of its own.
+func (t *talk) note(text string) {
+	t.stream.end()
+	fmt.Fprintf(t.err, "note: %s\n", text)
 }
 
-// show prints a reply where it belongs: an answer on stdout, all else on stderr.
-func (t *talk) show(r intake.Reply) error {
-	if r.Cursor > 0 {
-		t.remember(r.Cursor)
-	}
-	if r.Status == "completed" {
-		t.stream.finish(r.Text)
-		return nil
-	}
-	t.stream.end()
-	if r.Status == "awaiting_approval" {
-		fmt.Fprintf(t.err, "waits for an approval: %s\n", forTerminal(r.Text))
-		return &toldError{exitApproval}
-	}
-	fmt.Fprintln(t.err, forTerminal(r.Text))
-	return &toldError{exitFailed}
+// seen is up to where the person has seen the session.
+func (t *talk) seen() (cursor uint64, ok bool) {
+	return t.home.Seen(t.where + " " + string(t.session()))
 }
 
 // remember keeps up to where the person has seen the session.

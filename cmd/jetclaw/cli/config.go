@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/models"
 )
 
 func (s *shell) configCommand() *cobra.Command {
@@ -61,16 +63,7 @@ func (s *shell) checkConfig(asJSON bool) error {
 		more, err = app.CheckSecrets(c, h, s.lookup, s.secrets)
 		res.Warnings = append(append(res.Warnings, warnings...), more...)
 	}
-	var (
-		wrong  *config.Error
-		secret *config.SecretError
-	)
-	switch {
-	case errors.As(err, &wrong):
-		res.Problems = wrong.Problems
-	case errors.As(err, &secret):
-		res.Problems = []config.Problem{secret.Problem()}
-	}
+	res.Problems = append(res.Problems, problemsOf(err)...)
 	res.OK = err == nil
 	if asJSON {
 		if jerr := json.NewEncoder(s.out).Encode(res); jerr != nil {
@@ -93,6 +86,31 @@ func (s *shell) checkConfig(asJSON bool) error {
 	}
 	_, err = fmt.Fprintf(s.out, "%s %s\n", h.Config(), text)
 	return err
+}
+
+// problemsOf takes an error of a check apart.
+func problemsOf(err error) (all []config.Problem) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // made right here, by errors.Join
+		for _, e := range several.Unwrap() {
+			all = append(all, problemsOf(e)...)
+		}
+		slices.SortStableFunc(all, config.Problem.Compare)
+		return all
+	}
+	var (
+		wrong   *config.Error
+		secret  *config.SecretError
+		environ *models.EnvError
+	)
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Problems
+	case errors.As(err, &secret):
+		return []config.Problem{secret.Problem()}
+	case errors.As(err, &environ):
+		return []config.Problem{{Path: environ.Name, Text: environ.Text}}
+	}
+	return nil
 }
 
 func (s *shell) configShow() *cobra.Command {

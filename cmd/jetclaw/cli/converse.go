@@ -135,18 +135,20 @@ func (c *conversation) leave() error {
 // whileAway shows what was answered since the person last looked, and counts what is still open. It returns the cursor
 // up to which all is known.
 func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
-	last = c.home.Seen(c.where + " " + string(c.session()))
+	last, known := c.seen()
 	newest, err := c.desk.conn.Journal().Last(ctx, c.session())
 	if err != nil {
 		return 0, err
 	}
 	if last > newest { // it was seen in a journal that is gone
-		last = 0
+		last, known = 0, false
 	}
-	known := last > 0 // else the whole past would be news
+	if !known { // the whole past would be news; but what comes from now on is, even to who leaves before
+		c.remember(newest)
+	}
 	err = c.desk.conn.Replay(ctx, bus.ReplayOptions{Session: c.session(), From: last + 1}, func(e envelope.Event) error {
 		last = e.Cursor
-		if known {
+		if known || e.Cursor > newest {
 			c.happened(e)
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/models"
 )
 
 // Exit codes, stable.
@@ -43,6 +44,7 @@ func exitCode(err error) int {
 		conf    *config.Error
 		secret  *config.SecretError
 		creds   *app.CredsError
+		environ *models.EnvError
 		held    *home.HeldError
 		told    *toldError
 		already = natsembed.ErrLocked
@@ -54,9 +56,9 @@ func exitCode(err error) int {
 		return told.code
 	case errors.As(err, &usage), errors.As(err, &target):
 		return exitUsage
-	case errors.As(err, &conf):
+	case errors.As(err, &conf), errors.As(err, &environ) && !environ.Secret:
 		return exitConfig
-	case errors.As(err, &secret), errors.As(err, &creds):
+	case errors.As(err, &secret), errors.As(err, &environ), errors.As(err, &creds):
 		return exitSecrets
 	case errors.As(err, &held), errors.Is(err, already):
 		return exitHeld
@@ -70,6 +72,13 @@ func exitCode(err error) int {
 func advice(err error) string {
 	var held *home.HeldError
 	switch {
+	case errors.As(err, &held) && held.Holder.PID != 0 && !held.Holder.Serves:
+		who := "a conversation"
+		if held.Holder.Command != "jetclaw chat" {
+			who = held.Holder.Command
+		}
+		return fmt.Sprintf("%s (process %d) has this home for itself; leave it, then start `jetclaw run` to use the home from "+
+			"several terminals", who, held.Holder.PID)
 	case errors.As(err, &held) && held.Holder.PID != 0:
 		return fmt.Sprintf("stop it (kill %d), or use another home: %s=DIR", held.Holder.PID, home.EnvVar)
 	case errors.Is(err, natsembed.ErrPort):

@@ -45,13 +45,17 @@ func (t *talk) unlessInterrupted(ctx context.Context, ask func(context.Context) 
 		defer close(answered)
 		err = ask(ctx)
 	}()
-	select {
-	case <-answered:
-		return err
-	case <-t.interrupts:
-		cancel()
-		<-answered
-		return errUnsure
+	for {
+		select {
+		case <-answered:
+			return err
+		case text := <-t.notes:
+			t.note(text)
+		case <-t.interrupts:
+			cancel()
+			<-answered
+			return errUnsure
+		}
 	}
 }
 

@@ -36,8 +36,9 @@ type shell struct {
 // Main runs the command line and returns the exit code of the process.
 func Main(ctx context.Context, args []string) int {
 	secrets := &logs.Redactor{}
+	out := &sink{w: os.Stdout}
 	s := &shell{
-		in: os.Stdin, out: os.Stdout, err: told{secrets.Writer(os.Stderr)}, lookup: os.LookupEnv, secrets: secrets,
+		in: os.Stdin, out: out, err: told{secrets.Writer(os.Stderr)}, lookup: os.LookupEnv, secrets: secrets,
 		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
 	}
 	// Whatever is logged before a command has read the configuration is redacted, too.
@@ -46,11 +47,18 @@ func Main(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
+	if code == exitOK && out.err != nil {
+		err, code = fmt.Errorf("write the output: %w", out.err), exitFailed
+	}
 	var told *toldError
 	if code == exitOK || errors.As(err, &told) {
 		return code
 	}
-	fmt.Fprintf(s.err, "jetclaw: %s\n", err)
+	text := err.Error()
+	if code == exitConfig || code == exitSecrets { // a problem a line
+		text = strings.ReplaceAll(text, "\n", "\njetclaw: ")
+	}
+	fmt.Fprintf(s.err, "jetclaw: %s\n", text)
 	if a := advice(err); a != "" {
 		fmt.Fprintf(s.err, "%s\n", a)
 	}

@@ -88,6 +88,9 @@ func (s *shell) banner(r app.Report) {
 	}
 	fmt.Fprintf(&b, "jetclaw %s runs\n", version().Version)
 	line("home", "%s", r.Home)
+	if r.Target != "" {
+		line("target", "%s", r.Target)
+	}
 	if r.Models != "" {
 		line("model", "%s", r.Models)
 	}

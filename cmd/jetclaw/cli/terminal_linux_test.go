@@ -92,7 +92,7 @@ func (t *terminal) end() (code int) {
 	}
 }
 
-const ctrlC = "\x03"
+
 
 func TestAnswerStreamsToATerminal(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestConversation(t *testing.T) {
 	term.shown.waitFor(t, "re: one\n> ")
 	term.press("hold two\n")
 	<-model.began
-	term.press(ctrlC)
+	term.press(string(ctrlC))
 	term.shown.waitFor(t, "Stopped.\n> ")
 	term.press("/new\n")
 	term.shown.waitFor(t, "A new beginning.\n> ")
@@ -132,7 +132,7 @@ func TestConversation(t *testing.T) {
 	if shown := term.shown.waitFor(t, "re: four\n> "); strings.Count(shown, "Stopped.\n") != 2 {
 		t.Errorf("%s", shown)
 	}
-	term.press(ctrlC) // nothing to stop: leaves
+	term.press(string(ctrlC)) // nothing to stop: leaves
 	if code := term.end(); code != 0 {
 		t.Errorf("exit %d\n%s", code, term.shown)
 	}
@@ -205,9 +205,9 @@ func TestCtrlCWhileNobodyAnswers(t *testing.T) {
 	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	asking.press(ctrlC)
+	asking.press(string(ctrlC))
 	asking.shown.waitFor(t, "stopping")
-	asking.press(ctrlC)
+	asking.press(string(ctrlC))
 	if code := asking.end(); code != 1 || !strings.Contains(asking.shown.String(), "without knowing whether") {
 		t.Errorf("exit %d\n%s", code, asking.shown)
 	}
@@ -229,7 +229,7 @@ func TestCtrlCWhileNobodyAnswers(t *testing.T) {
 	}
 	waiting := u.open("chat", "x")
 	waiting.shown.waitFor(t, "starting")
-	waiting.press(ctrlC)
+	waiting.press(string(ctrlC))
 	if code := waiting.end(); code != 1 || !strings.Contains(waiting.shown.String(), "nothing was sent") {
 		t.Errorf("exit %d\n%s", code, waiting.shown)
 	}

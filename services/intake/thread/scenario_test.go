@@ -2,19 +2,15 @@ package thread
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/bus/actor/actortest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
-
-var update = flag.Bool("update", false, "rewrite the scenarios with what happens now")
 
 // TestScenarios runs testdata/*.txt. A line is a comment (#) or a step; what the step shows follows it, indented by ">".
 //
@@ -26,40 +22,24 @@ var update = flag.Bool("update", false, "rewrite the scenarios with what happens
 //	show KEY…             what is known of them
 //	restart               goes on from a snapshot
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	actortest.Files(t, func(t *testing.T, script string) string {
+		t.Helper()
+		var out strings.Builder
+		run := scenario{t: t}
+		for line := range strings.Lines(script) {
+			line = strings.TrimRight(line, "\n")
+			if strings.HasPrefix(line, ">") {
+				continue
 			}
-			var out strings.Builder
-			run := scenario{t: t}
-			for line := range strings.Lines(string(data)) {
-				line = strings.TrimRight(line, "\n")
-				if strings.HasPrefix(line, ">") {
-					continue
-				}
-				fmt.Fprintln(&out, line)
-				if line != "" && !strings.HasPrefix(line, "#") {
-					for _, shown := range run.step(line) {
-						fmt.Fprintln(&out, ">", shown)
-					}
+			fmt.Fprintln(&out, line)
+			if line != "" && !strings.HasPrefix(line, "#") {
+				for _, shown := range run.step(line) {
+					fmt.Fprintln(&out, ">", shown)
 				}
 			}
-			if *update {
-				if err := os.WriteFile(file, []byte(out.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if out.String() != string(data) {
-				t.Errorf("go test -update shows the difference; got:\n%s", out.String())
-			}
-		})
-	}
+		}
+		return out.String()
+	})
 }
 
 type scenario struct {

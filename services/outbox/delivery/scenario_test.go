@@ -2,14 +2,12 @@ package delivery_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus/actor/actortest"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -18,8 +16,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/*.txt with what the machine does now")
 
 // TestScenarios plays testdata/*.txt: blocks of commands, "----", and what they print.
 //
@@ -30,28 +26,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt with what the ma
 //	crash W          W forgets what it claimed
 //	state
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := newStage().play(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("the machine does something else now (go test -update rewrites the file):\n%s", got)
-			}
-		})
-	}
+	actortest.Files(t, func(t *testing.T, script string) string { return newStage().play(t, script) })
 }
 
 // stage is a tiny shell: a clock, a journal position, the fold, and the claims that workers think are theirs.

@@ -121,6 +121,23 @@ type Remote struct {
 // MainAgent is the agent that exists without being configured.
 const MainAgent = "main"
 
+// Model is the model that answers and the setting that names it; "" when the configuration leaves the choice open.
+func (c *Config) Model() (ref, path string) {
+	path = c.answers()
+	if path == "models.default" {
+		return c.Models.Default, path
+	}
+	return c.Agents[MainAgent].Model, path
+}
+
+// answers is the path of the setting that says which model answers.
+func (c *Config) answers() string {
+	if c.Agents[MainAgent].Model != "" {
+		return "agents." + MainAgent + ".model"
+	}
+	return "models.default"
+}
+
 // Default is the configuration of an empty file.
 func Default() *Config {
 	return &Config{

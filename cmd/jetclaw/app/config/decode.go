@@ -50,7 +50,9 @@ func (d *decoder) document(data []byte, c *Config) {
 	if err != nil {
 		p := Problem{File: d.file, Text: err.Error()}
 		if ye, ok := errors.AsType[yaml.Error](err); ok {
-			p.Text = ye.GetMessage()
+			if p.Text = ye.GetMessage(); strings.Contains(p.Text, "'\t'") {
+				p.Text, p.Hint = "a tab begins a line or stands where it must not", "use spaces"
+			}
 			if t := ye.GetToken(); t != nil {
 				p.Position = Position{Line: t.Position.Line, Column: t.Position.Column}
 			}

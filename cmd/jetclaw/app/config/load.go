@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -46,6 +47,7 @@ func Parse(file string, data []byte) (*Config, []Warning, error) {
 		}
 	}
 	if len(d.problems) > 0 {
+		slices.SortStableFunc(d.problems, Problem.Compare)
 		return nil, nil, &Error{Problems: d.problems}
 	}
 	return c, warnings, nil

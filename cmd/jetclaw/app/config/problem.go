@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -35,6 +36,11 @@ func (p Problem) String() string {
 		b.WriteString("; " + p.Hint)
 	}
 	return b.String()
+}
+
+// Compare orders problems as they stand in the file.
+func (p Problem) Compare(q Problem) int {
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // Error holds all that is wrong with a configuration; at least one Problem.

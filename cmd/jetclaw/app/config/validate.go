@@ -89,7 +89,12 @@ func (k *checker) model(path, ref string) {
 		k.fail(path, "a model is written as provider/model", "")
 		return
 	}
-	if _, ok := k.c.Models.Providers[provider]; !ok && provider != Offline {
+	p, ok := k.c.Models.Providers[provider]
+	if ok && p.API == "anthropic" && path == k.c.answers() {
+		k.fail(path, "the Anthropic API is not in this build yet, so that "+ref+" cannot answer",
+			"choose a model of a provider with api: openai, or offline")
+	}
+	if !ok && provider != Offline {
 		known := append(slices.Sorted(maps.Keys(k.c.Models.Providers)), Offline)
 		k.fail(path, `no provider "`+provider+`" under models.providers`, suggest.Hint(provider, known))
 	}

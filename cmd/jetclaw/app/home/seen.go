@@ -10,18 +10,15 @@ import (
 	"strings"
 )
 
-// Seen is the cursor up to which a person has seen a conversation in a terminal, 0 when nothing is known. It is a
-// convenience: a file that cannot be read counts as none.
-func (h Home) Seen(conversation string) uint64 {
+// Seen is the cursor up to which a person has seen a conversation in a terminal; ok is false when nothing is known. It is
+// a convenience: a file that cannot be read counts as none.
+func (h Home) Seen(conversation string) (cursor uint64, ok bool) {
 	data, err := os.ReadFile(h.seen(conversation))
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	cursor, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return cursor
+	cursor, err = strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
+	return cursor, err == nil
 }
 
 // SetSeen remembers it.

@@ -3,7 +3,7 @@
 // It is the first of these that is there:
 //
 //	agents.main.model, models.default        of the configuration
-//	OPENAI_API_KEY or OPENAI_BASE_URL        with OPENAI_MODEL
+//	OPENAI_API_KEY or OPENAI_BASE_URL        with OPENAI_MODEL; an error when they cannot be used
 //	ANTHROPIC_API_KEY                        not in this build yet: said, and passed by
 //	a local OpenAI-compatible server         Ollama, llama.cpp or LM Studio on its usual loopback port
 //	the offline model                        repeats what it is told, needs nothing
@@ -14,7 +14,6 @@ package models
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
@@ -60,13 +59,11 @@ type Source struct {
 	Local      []Local         // servers to look for; LocalServers as a rule
 }
 
-// Choose decides. The notes are for the person in front of it. An error is a *config.SecretError.
+// Choose decides. The notes are for the person in front of it. An error is a
+// *config.SecretError or an *EnvError: a model that somebody asked for is never replaced by another one.
 func Choose(ctx context.Context, s Source) (Choice, []string, error) {
 	c := chooser{Source: s}
-	path, ref := "agents."+config.MainAgent+".model", s.Config.Agents[config.MainAgent].Model
-	if ref == "" {
-		path, ref = "models.default", s.Config.Models.Default
-	}
+	ref, path := s.Config.Model()
 	choice, err := c.choose(ctx, path, ref)
 	return choice, c.notes, err
 }
@@ -82,17 +79,13 @@ func (c *chooser) note(format string, args ...any) {
 
 func (c *chooser) choose(ctx context.Context, path, ref string) (Choice, error) {
 	if ref == "" {
-		return c.environment(ctx), nil
+		return c.environment(ctx)
 	}
 	provider, model, _ := strings.Cut(ref, "/")
 	if provider == config.Offline {
 		return offline(path), nil
 	}
 	p := c.Config.Models.Providers[provider]
-	if p.API == "anthropic" {
-		c.note("%s is %s: the Anthropic API is not in this build yet", path, ref)
-		return c.environment(ctx), nil
-	}
 	warnings, err := c.Config.Resolve(c.Resolver, c.ConfigFile, "models.providers."+provider+".api_key", &p.APIKey)
 	if err != nil {
 		return Choice{}, err
@@ -117,44 +110,32 @@ func offline(reason string) Choice {
 }
 
 // environment looks at the environment, then around on this machine.
-func (c *chooser) environment(ctx context.Context) Choice {
-	env := func(name string) string {
-		v, _ := c.Resolver.Lookup(name)
-		return strings.TrimSpace(v)
+func (c *chooser) environment(ctx context.Context) (Choice, error) {
+	if err := CheckEnvironment(c.Resolver); err != nil {
+		return Choice{}, err
 	}
-	key, base := env("OPENAI_API_KEY"), env("OPENAI_BASE_URL")
-	if key != "" {
-		c.Resolver.Known(key)
+	key, base := variable(c.Resolver, envKey), variable(c.Resolver, envBase)
+	if key != "" || base != "" {
+		return c.openAI(ctx, key, base, variable(c.Resolver, "OPENAI_MODEL")), nil
 	}
-	if text := config.Unsendable(key); text != "" {
-		c.note("OPENAI_API_KEY %s, and is passed by", text)
-	} else if key != "" || base != "" {
-		if choice, ok := c.openAI(ctx, key, base, env("OPENAI_MODEL")); ok {
-			return choice
-		}
-	}
-	if anthropic := env("ANTHROPIC_API_KEY"); anthropic != "" {
+	if anthropic := variable(c.Resolver, "ANTHROPIC_API_KEY"); anthropic != "" {
 		c.Resolver.Known(anthropic)
 		c.note("ANTHROPIC_API_KEY is set, but the Anthropic API is not in this build yet")
 	}
 	if choice, ok := probe(ctx, c.Local); ok {
-		return choice
+		return choice, nil
 	}
 	c.note("no model is configured and no local server answers: set OPENAI_API_KEY, or start Ollama, llama.cpp or LM Studio")
-	return offline("nothing else is there")
+	return offline("nothing else is there"), nil
 }
 
-func (c *chooser) openAI(ctx context.Context, key, base, model string) (Choice, bool) {
-	choice := Choice{API: OpenAI, Provider: "openai", Model: model, BaseURL: base, Key: key, Reason: "OPENAI_API_KEY"}
+func (c *chooser) openAI(ctx context.Context, key, base, model string) Choice {
+	choice := Choice{API: OpenAI, Provider: "openai", Model: model, BaseURL: base, Key: key, Reason: envKey}
 	if key == "" {
-		choice.Reason = "OPENAI_BASE_URL"
+		choice.Reason = envBase
 	}
 	if base == "" {
 		choice.BaseURL = openAIBase
-	} else if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
-		u.RawQuery != "" || u.Fragment != "" {
-		c.note("OPENAI_BASE_URL is not a URL as https://host/v1 (a key goes into OPENAI_API_KEY) and is passed by")
-		return Choice{}, false
 	}
 	switch {
 	case model != "":
@@ -169,5 +150,5 @@ func (c *chooser) openAI(ctx context.Context, key, base, model string) (Choice, 
 			c.note("OPENAI_MODEL is not set and %s does not list its models: asking it for %q", base, choice.Model)
 		}
 	}
-	return choice, true
+	return choice
 }

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+const (
+	longWait = 5 * time.Second // without a sign of an answer: then the person is told what is going on
+	lookTime = 2 * time.Second // for a look at the journal that is only for a better word
+	lookBack = 2000            // events
+)
+
+const (
+	stillWorking = "still working…"
+	noWorker     = "no worker answers yet; start `jetclaw run --target turns` where none runs"
+)
+
+// waitsFor says what a message waits for: a worker that has its session, or one that nobody has started.
+func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
+	if t.alone || !t.desk.conn.NATS().IsConnected() {
+		return stillWorking
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	busy := false
+	part := bus.ReplayOptions{Session: t.session(), From: cursor - min(cursor, lookBack)}
+	err := t.desk.conn.Replay(ctx, part, func(e envelope.Event) error {
+		switch e.Body.(type) {
+		case turnv1.Started, turnv1.Continued, turnv1.Resumed, turnv1.Stepped:
+			busy = true
+		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled:
+			busy = false
+		}
+		return nil
+	})
+	if err == nil && !busy {
+		return noWorker
+	}
+	return stillWorking
+}
