@@ -36,6 +36,7 @@ const (
 	inFlight   = 8                      // turns that a kill should interrupt
 	flightGoal = 0.9                    // of the kills do
 
+	flightKills    = 50   // fewer are too few for a share to mean anything
 	anywhereShare  = 0.06 // of the kills do not wait for turns in flight
 	flightPatience = 10 * time.Second
 	flightPoll     = 5 * time.Millisecond
@@ -96,7 +97,7 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 		r.printSessions(p)
 		return errBroken
 	}
-	if r.FlightShare < flightGoal {
+	if r.FlightShare < flightGoal && o.kills >= flightKills {
 		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little",
 			100*r.FlightShare, inFlight, 100*flightGoal)
 	}

@@ -66,8 +66,8 @@ func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
 	if len(r.Verdict.Violations) != 0 || c.Accepted == 0 || c.Pushed < c.Accepted || len(r.Lives) < r.Kills {
 		t.Errorf("exit %d, %+v", code, r)
 	}
-	if want := map[bool]int{true: 0, false: 1}[r.FlightShare >= flightGoal]; code != want { // a slow machine may prove too little
-		t.Errorf("exit %d with %.0f %% of the kills in flight", code, 100*r.FlightShare)
+	if code != 0 { // three kills are too few for their share in flight to count
+		t.Errorf("exit %d", code)
 	}
 }
 
