@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +129,36 @@ func TestRecoveryIsSoon(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOverdueEffectIsLeft: an effect that does not come back from its deadline holds nothing up any more.
+func TestOverdueEffectIsLeft(t *testing.T) {
+	m, quick := stubborn(5*time.Minute), machineOf(time.Second).Perform
+	stuck := m.Perform
+	var calls atomic.Int64 // the stuck one goes on beside the others
+	m.Perform = func(ctx context.Context, w actor.Work[queue]) (envelope.Body, error) {
+		if calls.Add(1) > 1 {
+			return quick(ctx, w)
+		}
+		return stuck(ctx, w)
+	}
+	var left time.Duration
+	err := play(t, actortest.Scenario[queue]{
+		Spec: spec, Machine: m, Check: claims(2),
+		Script: func(w *actortest.World) {
+			say(t, w, 1)
+			time.Sleep(4 * time.Minute)
+			if events := w.Events(sessionID(t, 0)); len(events) > 2 {
+				left = events[2].Time.Sub(events[1].Time)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left < time.Minute || left > time.Minute+10*time.Second {
+		t.Errorf("somebody else went on after %s; the claim was for a minute", left)
 	}
 }
 

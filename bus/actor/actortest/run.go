@@ -52,7 +52,6 @@ func Run[S any](sc Scenario[S]) error {
 	}
 	p.wg.Go(p.stopSome)
 	sc.Script(w)
-	w.pending.Wait()
 	verdict := p.settle()
 	if verdict == nil {
 		verdict = p.judge()
@@ -198,7 +197,6 @@ func (p *play[S]) stop() {
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
-	p.w.pending.Wait()
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	for _, b := range p.w.bells {

@@ -85,10 +85,10 @@ func (k *worker) step(ctx context.Context, op func() error) error {
 		k.w.Down(time.Duration(k.w.tape.draw()) * 100 * time.Millisecond)
 	case late: // the caller gives up, and then it happens
 		d := time.Duration(k.w.tape.draw()) * 20 * time.Millisecond
-		k.w.pending.Go(func() {
-			time.Sleep(d)
-			_ = op() // nobody waits for it
-		})
+		k.w.mu.Lock()
+		k.w.coming++
+		k.w.mu.Unlock()
+		go k.w.arrive(d, func() { _ = op() }) // nobody waits for what becomes of it
 		return errTimeout
 	case none, lostAck, crashDone:
 	}

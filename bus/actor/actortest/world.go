@@ -42,8 +42,7 @@ type World struct {
 	downUntil time.Time                       // guarded by mu; no server before
 	workers   []*worker                       // guarded by mu; all that ever lived
 	react     func(envelope.Event) []Reaction // called for each stored event
-	coming    int                             // guarded by mu; reactions under way
-	pending   sync.WaitGroup                  // the same, and appends on their way, to wait for
+	coming    int                             // guarded by mu; reactions, and appends that are late
 }
 
 // Reaction is what the world outside of the service does about an event: it appends a fact after a while.
@@ -90,19 +89,24 @@ func (w *World) store(e envelope.Event) (uint64, error) {
 	if w.react != nil {
 		for _, r := range w.react(stored) {
 			w.coming++
-			w.pending.Go(func() {
-				time.Sleep(r.After)
+			go w.arrive(r.After, func() {
 				w.Post(e.Session, r.Body, r.Key)
 				if r.Twice {
 					w.Post(e.Session, r.Body, r.Key)
 				}
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.coming--
 			})
 		}
 	}
 	return stored.Cursor, nil
+}
+
+// arrive does something after a while, and counts down what is coming. The bubble waits for it.
+func (w *World) arrive(after time.Duration, do func()) {
+	time.Sleep(after)
+	do()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.coming--
 }
 
 func (w *World) isDoorbell(e envelope.Event) bool {
