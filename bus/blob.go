@@ -117,22 +117,14 @@ func (c *Conn) getBlob(ctx context.Context, s session.ID, digest string) ([]byte
 	data := make([]byte, 0, info.Size)
 	chunks := chunkPrefix + info.NUID
 	for next := uint64(1); uint64(len(data)) < info.Size; {
-		msgs, err := jetstreamext.GetBatch(ctx, c.js, blobStream, 256,
-			jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(chunks))
+		msgs, err := c.batch(ctx, blobStream, 256, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(chunks))
 		if err != nil {
-			return nil, fault.New(fault.Unavailable, "object %s: %w", name, err)
+			return nil, fmt.Errorf("object %s: %w", name, err)
 		}
-		before := next
-		for m, err := range msgs {
-			if errors.Is(err, jetstreamext.ErrNoMessages) {
-				break
-			}
-			if err != nil {
-				return nil, fault.New(fault.Unavailable, "object %s: %w", name, err)
-			}
+		for _, m := range msgs {
 			data, next = append(data, m.Data...), m.Sequence+1
 		}
-		if next == before {
+		if len(msgs) == 0 {
 			return nil, fault.New(fault.Unavailable, "object %s: %d of %d bytes are there", name, len(data), info.Size)
 		}
 	}

@@ -304,3 +304,39 @@ func TestWorkersAsk(t *testing.T) {
 		t.Fatalf("nudged with %+v", got)
 	}
 }
+
+// TestFollowSurvivesARestart: the server goes away under a follower; what comes after it is seen, once and in order.
+func TestFollowSurvivesARestart(t *testing.T) {
+	srv := bustest.New(t, intake, reader)
+	j, c := srv.Connect(t, "intake").Journal(), srv.Connect(t, "turns")
+	put := func() {
+		if _, err := j.AppendFact(t.Context(), envelope.Event{Session: id(t, "f"), Body: received("x")}, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	seen := make(chan uint64, 16)
+	done := make(chan error, 1)
+	go func() {
+		done <- c.Follow(ctx, bus.ReplayOptions{}, func(ev envelope.Event) error { seen <- ev.Cursor; return nil })
+	}()
+	for want := range uint64(6) {
+		if want == 3 {
+			srv.Restart()
+		}
+		put()
+		select {
+		case got := <-seen:
+			if got != want+1 {
+				t.Fatalf("saw %d, want %d", got, want+1)
+			}
+		case <-ctx.Done():
+			t.Fatalf("event %d was not seen", want+1)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -52,18 +52,11 @@ func (c *Conn) replay(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 		if o.Session != "" {
 			opts = append(opts, jetstreamext.GetBatchSubject(subject.OfSession(o.Session)))
 		}
-		msgs, err := jetstreamext.GetBatch(ctx, c.js, subject.Journal, replayBatch, opts...)
+		msgs, err := c.batch(ctx, subject.Journal, replayBatch, opts...)
 		if err != nil {
-			return next - 1, fault.New(fault.Unavailable, "read the journal from %d: %w", next, err)
+			return next - 1, fmt.Errorf("read the journal from %d: %w", next, err)
 		}
-		before := next
-		for m, err := range msgs {
-			if errors.Is(err, jetstreamext.ErrNoMessages) {
-				break
-			}
-			if err != nil {
-				return next - 1, fault.New(fault.Unavailable, "read the journal from %d: %w", next, err)
-			}
+		for _, m := range msgs {
 			if m.Sequence > o.To {
 				return o.To, nil
 			}
@@ -72,7 +65,7 @@ func (c *Conn) replay(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 				return m.Sequence, err
 			}
 		}
-		if next == before {
+		if len(msgs) == 0 {
 			break
 		}
 	}

@@ -24,9 +24,10 @@ func (s *shell) chatCommand() *cobra.Command {
 		Use:   "chat [MESSAGE]",
 		Short: "Talk to an agent",
 		Long: `With a MESSAGE (or one on stdin): one turn, the answer on stdout. Exit code 1 when there is no answer; stderr says why.
-Without: a conversation. Ctrl-C stops an answer, once more leaves. /new begins afresh, /stop stops, /quit leaves.
+Without: a conversation. Ctrl-C stops an answer, once more leaves. /help lists the commands.
 
-It uses the running daemon; without one everything runs in this process, and no port is opened.`,
+It uses the running daemon; without one everything runs in this process, no port is opened, and the conversation has the
+home for itself: start "jetclaw run" to use it from several terminals.`,
 		Example: `  jetclaw chat "hello"
   jetclaw chat --session work
   git diff | jetclaw chat --session review -`,
@@ -34,6 +35,7 @@ It uses the running daemon; without one everything runs in this process, and no 
 		RunE: func(c *cobra.Command, args []string) error { return s.chat(c.Context(), name, args) },
 	}
 	c.Flags().StringVar(&name, "session", "default", sessionHelp)
+	noCompletion(c, "session")
 	return c
 }
 

@@ -25,6 +25,10 @@ func (s *shell) configCommand() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(s.configCheck(), s.configShow())
+	for _, sub := range c.Commands() {
+		noCompletion(sub)
+	}
+	noCompletion(c)
 	return c
 }
 
@@ -90,7 +94,7 @@ func (s *shell) checkConfig(asJSON bool) error {
 
 // problemsOf takes an error of a check apart.
 func problemsOf(err error) (all []config.Problem) {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // made right here, by errors.Join
+	if several, ok := err.(interface{ Unwrap() []error }); ok { // made by errors.Join
 		for _, e := range several.Unwrap() {
 			all = append(all, problemsOf(e)...)
 		}

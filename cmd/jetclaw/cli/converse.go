@@ -4,24 +4,35 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/messagev1"
-	"github.com/jetclaw/jetclaw/schemas/noticev1"
-	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // converse talks until the person leaves. What is shown comes from the journal, so that answers to messages of another
 // terminal, or of yesterday, are shown as well.
-func (t *talk) converse(ctx context.Context) error {
+func (t *talk) converse(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &conversation{talk: t, open: map[string]bool{}}
+	c := &conversation{talk: t, open: map[string]bool{}, mine: map[string]bool{}, long: time.NewTimer(longWait)}
+	defer c.long.Stop()
+	lines, giveBack, err := c.lines()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		c.stream.end()
+		c.over()
+		err = errors.Join(err, giveBack())
+	}()
 	last, err := c.whileAway(ctx)
 	if err != nil {
 		return err
@@ -44,7 +55,8 @@ func (t *talk) converse(ctx context.Context) error {
 		cancel()
 		<-followed
 	}()
-	lines, link := t.lines(), t.desk.conn.NATS().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
+	link := t.desk.conn.NATS().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
+	defer t.desk.conn.NATS().RemoveStatusListener(link)
 	c.prompt()
 	for {
 		select {
@@ -56,17 +68,21 @@ func (t *talk) converse(ctx context.Context) error {
 				return err
 			}
 		case d := <-t.deltas:
-			c.delta(d.Turn)
-			t.stream.delta(d)
+			c.delta(d)
 		case e := <-events:
 			c.happened(e)
 		case status := <-link:
 			c.linked(status)
+		case text := <-t.notes:
+			c.aside("note: " + text)
+			c.prompt()
+		case <-c.long.C:
+			c.stillOpen(ctx)
 		case <-followed:
 			return lost
-		case <-t.interrupts:
-			if len(c.open) == 0 || c.stopping || !t.desk.conn.NATS().IsConnected() {
-				return c.leave()
+		case sig := <-t.interrupts:
+			if sig != os.Interrupt || len(c.open) == 0 || c.stopping || !t.desk.conn.NATS().IsConnected() {
+				return errors.Join(c.leave(), endedBy(sig))
 			}
 			if err := c.stop(ctx); err != nil {
 				return err
@@ -75,189 +91,58 @@ func (t *talk) converse(ctx context.Context) error {
 	}
 }
 
-// linked tells that the daemon has gone or is back.
-func (c *conversation) linked(s nats.Status) {
-	if s == nats.CONNECTED {
-		c.aside("It is back.")
-		c.prompt()
-		return
+// endedBy is the end by a signal, as a shell would tell it. Ctrl-C is the ordinary way to leave.
+func endedBy(sig os.Signal) error {
+	if s, ok := sig.(syscall.Signal); ok && s != syscall.SIGINT {
+		return &toldError{128 + int(s)}
 	}
-	c.aside("The daemon is gone. Nothing is lost; waiting for it to come back (Ctrl-C leaves).")
+	return nil
 }
 
-// lines reads what is typed. The goroutine ends with the input; a read from a terminal cannot be called back, so that the
-// last one ends with the process.
-func (t *talk) lines() <-chan string {
+// lines reads what is typed: with an editor where there is a terminal to show it on.
+func (c *conversation) lines() (_ <-chan string, giveBack func() error, err error) {
+	in, ok := c.in.(*os.File)
+	kind, _ := c.lookup("TERM")
+	if !ok || !c.inTTY || !c.errTTY || kind == "dumb" {
+		return plainLines(c.in), func() error { return nil }, nil
+	}
+	interrupt := func() {
+		select {
+		case c.interrupts <- os.Interrupt:
+		default:
+		}
+	}
+	if c.editor, err = newEditor(in, c.rawErr, interrupt); err != nil {
+		return nil, nil, err
+	}
+	signal.Notify(c.interrupts, syscall.SIGTERM, syscall.SIGHUP) // a terminal is never left in raw mode
+	s := *c.shell
+	s.rawErr, s.err = c.editor, told{s.secrets.Writer(c.editor)}
+	if s.outTTY {
+		s.out = c.editor
+		c.stream.out = c.editor
+	}
+	before := c.shell
+	c.shell = &s
+	return c.editor.lines, func() error {
+		c.shell = before
+		return c.editor.Close()
+	}, nil
+}
+
+// sequences are what terminals are driven by, and what keys send that are no characters.
+var sequences = regexp.MustCompile(`\x1b(\[[0-?]*[\x20-\x2f]*[\x40-\x7e]|O.)?`)
+
+// plainLines reads lines without an editor. The goroutine ends with the input.
+func plainLines(r io.Reader) <-chan string {
 	out := make(chan string)
 	go func() {
 		defer close(out)
-		in := bufio.NewScanner(t.in)
+		in := bufio.NewScanner(r)
 		in.Buffer(nil, maxStdin)
 		for in.Scan() {
-			out <- in.Text()
+			out <- forTerminal(sequences.ReplaceAllString(in.Text(), ""))
 		}
 	}()
 	return out
-}
-
-// conversation is what is going on between a person and the session.
-type conversation struct {
-	*talk
-	open     map[string]bool // messages without an outcome, by id
-	stopping bool            // a stop was asked for and nothing has ended since
-	prompted bool
-}
-
-func (c *conversation) prompt() {
-	if c.inTTY && len(c.open) == 0 && !c.prompted {
-		fmt.Fprint(c.err, "> ")
-		c.prompted = true
-	}
-}
-
-// over writes what comes by itself on a line of its own.
-func (c *conversation) over() {
-	if c.prompted {
-		fmt.Fprintln(c.err)
-		c.prompted = false
-	}
-}
-
-func (c *conversation) leave() error {
-	c.stream.end()
-	c.over()
-	if n := len(c.open); n > 0 {
-		fmt.Fprintf(c.err, "%d without an answer yet; it will be here when you come back\n", n)
-	}
-	return nil
-}
-
-// whileAway shows what was answered since the person last looked, and counts what is still open. It returns the cursor
-// up to which all is known.
-func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
-	last, known := c.seen()
-	newest, err := c.desk.conn.Journal().Last(ctx, c.session())
-	if err != nil {
-		return 0, err
-	}
-	if last > newest { // it was seen in a journal that is gone
-		last, known = 0, false
-	}
-	if !known { // the whole past would be news; but what comes from now on is, even to who leaves before
-		c.remember(newest)
-	}
-	err = c.desk.conn.Replay(ctx, bus.ReplayOptions{Session: c.session(), From: last + 1}, func(e envelope.Event) error {
-		last = e.Cursor
-		if known || e.Cursor > newest {
-			c.happened(e)
-			return nil
-		}
-		c.fold(e)
-		return nil
-	})
-	if n := len(c.open); err == nil && n > 0 {
-		fmt.Fprintf(c.err, "%d sent earlier, without an answer yet\n", n)
-	}
-	return last, err
-}
-
-// fold keeps the messages that have no outcome.
-func (c *conversation) fold(e envelope.Event) {
-	var answers []string
-	switch b := e.Body.(type) {
-	case messagev1.Received:
-		c.open[e.ID] = true
-	case turnv1.Completed:
-		answers = b.Answers
-	case turnv1.Failed:
-		answers = b.Answers
-	case turnv1.Cancelled:
-		answers = b.Answers
-	}
-	for _, id := range answers {
-		delete(c.open, id)
-		c.stopping = false
-	}
-}
-
-// happened shows an event, where it is for the person.
-func (c *conversation) happened(e envelope.Event) {
-	c.fold(e)
-	switch b := e.Body.(type) {
-	case turnv1.Completed:
-		c.over()
-		if c.stream.turn != b.Turn {
-			c.stream.begin(b.Turn)
-		}
-		c.stream.finish(b.Text)
-	case turnv1.Failed:
-		c.aside(b.Text)
-	case turnv1.Cancelled:
-		c.aside("Stopped.")
-	case turnv1.SessionReset:
-		c.aside("A new beginning.")
-	case noticev1.Posted:
-		c.aside(b.Text)
-	default:
-		return
-	}
-	c.remember(e.Cursor)
-	c.prompt()
-}
-
-func (c *conversation) aside(text string) {
-	c.stream.end()
-	c.over()
-	fmt.Fprintln(c.err, forTerminal(text))
-}
-
-// delta makes ready for the answer of a turn that begins to speak.
-func (c *conversation) delta(turn string) {
-	if c.stream.turn != turn && c.open[strings.TrimSuffix(turn, "/t")] {
-		c.over()
-		c.stream.begin(turn)
-	}
-}
-
-// typed does what a line says. done ends the conversation.
-func (c *conversation) typed(ctx context.Context, line string) (done bool, err error) {
-	c.prompted = false
-	switch strings.TrimSpace(line) {
-	case "":
-		c.prompt()
-		return false, nil
-	case "/quit", "/exit":
-		return true, c.leave()
-	case "/help":
-		fmt.Fprintln(c.err, "/new begins afresh, /stop stops an answer, /quit leaves; all else is for the agent")
-		c.prompt()
-		return false, nil
-	case "/stop":
-		return false, c.stop(ctx)
-	case "/new":
-		return false, c.asked(c.command(ctx, messagev1.New))
-	}
-	receipt, err := c.say(ctx, line)
-	if err == nil {
-		c.open[receipt.MessageID] = true
-		return false, nil
-	}
-	return ctx.Err() != nil, c.asked(err)
-}
-
-func (c *conversation) stop(ctx context.Context) error {
-	c.stopping = true
-	return c.asked(c.command(ctx, messagev1.Stop))
-}
-
-// asked tells how a request ended. What it returns ends the conversation.
-func (c *conversation) asked(err error) error {
-	if errors.Is(err, errUnsure) {
-		return err
-	}
-	if err != nil {
-		fmt.Fprintln(c.err, err)
-	}
-	c.prompt()
-	return nil
 }

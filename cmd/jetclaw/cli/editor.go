@@ -91,6 +91,11 @@ func wake(c chan struct{}) {
 // read is what the terminal reads from.
 func (e *editor) read(p []byte) (int, error) {
 	for {
+		select {
+		case <-e.nudge: // before anything else: a key would be drawn where the prompt is missing
+			return 0, errNudge
+		default:
+		}
 		e.mu.Lock()
 		n := copy(p, e.ready)
 		e.ready = e.ready[n:]
@@ -117,7 +122,7 @@ func (e *editor) edit() {
 	defer close(e.lines)
 	for {
 		line, err := e.term.ReadLine()
-		var pasted = errors.Is(err, term.ErrPasteIndicator)
+		pasted := errors.Is(err, term.ErrPasteIndicator)
 		if errors.Is(err, errNudge) {
 			continue
 		}
@@ -153,6 +158,8 @@ func (e *editor) prompt(show bool) {
 	}
 	e.shown = show
 	e.fit()
+	e.mu.Lock() // no key comes between
+	defer e.mu.Unlock()
 	if show {
 		e.term.SetPrompt(prompt)
 	} else {

@@ -31,7 +31,8 @@ func (s *shell) eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happened",
-		Long: `Shows the journal, decoded: one event a line, the oldest first. It works beside a running daemon and without one.
+		Long: `Shows the journal, decoded: one event a line, the oldest first. It works beside a running daemon and without one,
+but not beside a conversation that has the home for itself: start "jetclaw run" to use a home from several terminals.
 
 With --json each line is an object with cursor, time, session, type, id, cause, prev and data.`,
 		Example: `  jetclaw events
@@ -41,9 +42,10 @@ With --json each line is an object with cursor, time, session, type, id, cause, 
 		RunE: func(c *cobra.Command, _ []string) error { return s.events(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.session, "session", "", "only this session: "+sessionHelp)
-	c.Flags().StringVar(&o.since, "since", "", "what came after a cursor (4711), or in the last while (10m, 24h)")
+	c.Flags().StringVar(&o.since, "since", "", "what came after a cursor (4711), or in the last while (10m, 24h, 5d)")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object a line")
+	noCompletion(c, "session", "since")
 	return c
 }
 
@@ -61,9 +63,9 @@ func (o eventsOptions) part(now time.Time) (r bus.ReplayOptions, err error) {
 		r.From = cursor + 1
 		return r, nil
 	}
-	d, err := time.ParseDuration(o.since)
+	d, err := parseSpan(o.since)
 	if err != nil || d < 0 {
-		return r, usagef("--since %s is neither a cursor (4711) nor a duration (10m, 24h)", o.since)
+		return r, usagef("--since %s is neither a cursor (4711) nor a duration (10m, 24h, 5d)", o.since)
 	}
 	r.Since = now.Add(-d)
 	return r, nil
@@ -84,7 +86,10 @@ func (s *shell) events(ctx context.Context, o eventsOptions) error {
 	p := printer{out: out, json: o.json, colour: s.colour(s.outTTY)}
 	err = e.WithJournal(ctx, func(ctx context.Context, c app.Client) error {
 		if !o.follow {
-			return c.Conn.Replay(ctx, part, p.print)
+			if err := c.Conn.Replay(ctx, part, p.print); err != nil || p.printed {
+				return err
+			}
+			return s.nothing(ctx, c.Conn, o, part)
 		}
 		return follow(ctx, c.Conn, part, func(e envelope.Event) error {
 			if err := p.print(e); err != nil {
@@ -103,9 +108,12 @@ type printer struct {
 	out    io.Writer
 	json   bool
 	colour bool
+
+	printed bool
 }
 
-func (p printer) print(e envelope.Event) error {
+func (p *printer) print(e envelope.Event) error {
+	p.printed = true
 	line := []byte(nil)
 	if p.json {
 		var err error

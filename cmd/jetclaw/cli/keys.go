@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -43,7 +44,7 @@ type keys struct {
 
 // feed takes a piece and returns what the editor is to read.
 func (k *keys) feed(piece []byte) string {
-	b := append(k.rest, piece...)
+	b := slices.Concat(k.rest, piece)
 	k.rest = nil
 	k.out.Reset()
 	for len(b) > 0 {

@@ -39,7 +39,7 @@ func (t *talk) once(ctx context.Context, message string) error {
 	long := time.NewTimer(longWait)
 	defer long.Stop()
 	t.stream.begin(turnOf(receipt.MessageID))
-	for stopping := false; ; {
+	for stopping, longTold := false, false; ; {
 		select {
 		case d := <-t.deltas:
 			t.stream.delta(d)
@@ -51,9 +51,14 @@ func (t *talk) once(ctx context.Context, message string) error {
 			}
 			return t.show(ctx, receipt.MessageID, a.reply)
 		case text := <-t.notes:
-			t.note(text)
+			if link != nil { // else that was told
+				t.note(text)
+			}
 		case <-long.C:
-			t.note(t.waitsFor(ctx, receipt.Cursor))
+			if !longTold && !t.stream.dirty {
+				t.note(t.waitsFor(ctx, receipt.Cursor))
+			}
+			longTold = true
 		case <-link:
 			t.note("jetclaw is gone; nothing is lost, waiting for it to come back")
 			link = nil

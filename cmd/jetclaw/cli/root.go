@@ -26,6 +26,7 @@ type shell struct {
 	in      io.Reader
 	out     io.Writer
 	err     io.Writer // through secrets, and safe for a terminal
+	rawErr  io.Writer // below err, for who drives the terminal
 	inTTY   bool
 	outTTY  bool
 	errTTY  bool
@@ -38,7 +39,7 @@ func Main(ctx context.Context, args []string) int {
 	secrets := &logs.Redactor{}
 	out := &sink{w: os.Stdout}
 	s := &shell{
-		in: os.Stdin, out: out, err: told{secrets.Writer(os.Stderr)}, lookup: os.LookupEnv, secrets: secrets,
+		in: os.Stdin, out: out, rawErr: os.Stderr, err: told{secrets.Writer(os.Stderr)}, lookup: os.LookupEnv, secrets: secrets,
 		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
 	}
 	// Whatever is logged before a command has read the configuration is redacted, too.
@@ -94,7 +95,15 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.InitDefaultCompletionCmd("completion")
+	for _, c := range root.Commands() { // the completion command takes no word that is no shell
+		if c.Name() == "completion" {
+			c.Args, c.RunE = noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	root.SetFlagErrorFunc(flagError)
+	root.Version = version().line()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(s.runCommand(), s.chatCommand(), s.eventsCommand(), s.configCommand(), s.versionCommand())
 	return root
 }
@@ -126,6 +135,14 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	return usagef("%s\nSee %q.", text, c.CommandPath()+" --help")
+}
+
+// noCompletion keeps a shell from offering files where none is meant.
+func noCompletion(c *cobra.Command, flags ...string) {
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	for _, f := range flags {
+		_ = c.RegisterFlagCompletionFunc(f, cobra.NoFileCompletions) // it fails for a flag that is not there
+	}
 }
 
 // noArguments refuses any.

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,9 @@ among them (nats). A part without the server uses the one that this home's daemo
 	return c
 }
 
+// sameWish is how soon a second signal still belongs to the first: timeout(1), and a shell's Ctrl-C, send two.
+const sameWish = 200 * time.Millisecond
+
 func (s *shell) run(ctx context.Context, d app.Daemon) error {
 	e, err := s.env("run", slog.LevelDebug)
 	if err != nil {
@@ -61,14 +65,19 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	go func() {
-		for first := true; ; first = false {
+		var first time.Time
+		for {
 			select {
 			case sig := <-signals:
-				if !first {
+				if !first.IsZero() && time.Since(first) < sameWish {
+					continue
+				}
+				if !first.IsZero() {
 					e.Log.Warn("ending at once", "signal", sig.String())
 					close(now)
 					return
 				}
+				first = time.Now()
 				e.Log.Info("stopping: running turns may finish; once more ends at once", "signal", sig.String())
 				stop()
 			case <-ended:

@@ -20,6 +20,7 @@ type terminal struct {
 	keys  *os.File
 	shown *watched
 	ended chan error
+	pid   int
 }
 
 // open runs a command as in a terminal of 200 columns.
@@ -51,7 +52,7 @@ func (u *user) open(args ...string) *terminal {
 	if err := slave.Close(); err != nil {
 		u.t.Fatal(err)
 	}
-	term := &terminal{t: u.t, keys: master, shown: newWatched(), ended: make(chan error, 1)}
+	term := &terminal{t: u.t, keys: master, shown: newWatched(), ended: make(chan error, 1), pid: c.Process.Pid}
 	go term.read(master, c)
 	return term
 }
@@ -91,8 +92,6 @@ func (t *terminal) end() (code int) {
 		return -1
 	}
 }
-
-
 
 func TestAnswerStreamsToATerminal(t *testing.T) {
 	t.Parallel()

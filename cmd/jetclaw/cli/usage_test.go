@@ -13,6 +13,7 @@ func TestUsage(t *testing.T) {
 	u := newUser(t, "")
 	for line, want := range map[string]string{
 		"chta":                         `there is no command "jetclaw chta"; did you mean "chat"?`,
+		"completion foo":               `there is no command "jetclaw completion foo"`,
 		"config chekc":                 `there is no command "jetclaw config chekc"; did you mean "check"?`,
 		"events --sesion x":            "unknown flag: --sesion; did you mean --session?",
 		"events extra":                 `does not take "extra"`,
@@ -53,6 +54,9 @@ func TestVersion(t *testing.T) {
 	r := u.run("version", "--json")
 	if err := json.Unmarshal([]byte(r.stdout), &b); err != nil || b.Version == "" || b.Go == "" {
 		t.Errorf("%+v %v", r, err)
+	}
+	if a, b := u.run("version"), u.run("--version"); a.stdout != b.stdout {
+		t.Errorf("%+v %+v", a, b)
 	}
 	if r := u.run("version"); !strings.HasPrefix(r.stdout, "jetclaw ") {
 		t.Errorf("%+v", r)

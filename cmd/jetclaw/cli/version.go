@@ -38,6 +38,15 @@ func version() build {
 	return b
 }
 
+// line is a build for a person.
+func (b build) line() string {
+	commit := ""
+	if b.Commit != "" {
+		commit = " " + b.Commit[:min(12, len(b.Commit))]
+	}
+	return fmt.Sprintf("jetclaw %s%s (%s %s/%s)", b.Version, commit, b.Go, b.OS, b.Arch)
+}
+
 func (s *shell) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -50,11 +59,7 @@ func (s *shell) versionCommand() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(s.out).Encode(b)
 			}
-			commit := ""
-			if b.Commit != "" {
-				commit = " " + b.Commit[:min(12, len(b.Commit))]
-			}
-			_, err := fmt.Fprintf(s.out, "jetclaw %s%s (%s %s/%s)\n", b.Version, commit, b.Go, b.OS, b.Arch)
+			_, err := fmt.Fprintln(s.out, b.line())
 			return err
 		},
 	}

@@ -34,7 +34,7 @@ func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
 		case turnv1.Started, turnv1.Continued, turnv1.Resumed, turnv1.Stepped:
 			busy = true
 		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled:
-			busy = false
+			busy = e.Cursor > cursor // what has just ended is about to be shown
 		}
 		return nil
 	})

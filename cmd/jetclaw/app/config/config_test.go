@@ -91,7 +91,7 @@ func TestProblems(t *testing.T) {
 		"list at the top":    {"- a\n", "c.yaml:1:1: this is a list, but a section (key: value) is expected"},
 		"twice":              {"bus: {}\nlog: {}\nbus: {}\n", `c.yaml:3:1: mapping key "bus" already defined at [1:1]`},
 		"syntax":             {"bus: {sync: always\n", "c.yaml:1:6: could not find flow mapping end token '}'"},
-		"tab":                {"bus:\n\tsync: always\n", "c.yaml:2:1: found character '\t' that cannot start any token"},
+		"tab":                {"bus:\n\tsync: always\n", "c.yaml:2:1: a tab begins a line or stands where it must not; use spaces"},
 		"two documents":      {"log: {}\n---\nbus: {}\n", "c.yaml:3:1: a second document in the file; keep one, without ---"},
 		"anchor":             {"bus: &b {sync: always}\n", "c.yaml:1:6: bus: anchors, aliases and tags are not read here; write the value out"},
 		"anchor in mcp":      {"mcp:\n  a: &a [x, x]\n  b: [*a, *a]\n", "c.yaml:2:6: mcp: anchors, aliases and tags are not read here; write the value out"},
@@ -135,8 +135,8 @@ func TestProblems(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, _, err := Parse("c.yaml", []byte("buss: {}\nlog: {level: loud, fromat: x}\nlimits: {rounds: 0}\n"))
 	want := "c.yaml:1:1: buss: unknown key; did you mean \"bus\"?\n" +
-		"c.yaml:2:20: log.fromat: unknown key; did you mean \"format\"?\n" +
 		"c.yaml:2:14: log.level: must be one of debug, info, warn, error\n" +
+		"c.yaml:2:20: log.fromat: unknown key; did you mean \"format\"?\n" +
 		"c.yaml:3:18: limits.rounds: must be at least 1"
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns"
+)
+
+// conversation is what is going on between a person and the session.
+type conversation struct {
+	*talk
+	editor   *editor         // nil without a terminal that can
+	open     map[string]bool // messages without an outcome, by id
+	mine     map[string]bool // messages that were typed here
+	stopping bool            // a stop was asked for and nothing has ended since
+	away     bool            // the daemon
+	prompted bool            // without an editor: it stands on the line
+	last     uint64          // cursor of the last message that was typed here, or before
+	long     *time.Timer     // until the person is told what is going on
+	longTold bool
+}
+
+func (c *conversation) prompt() {
+	switch {
+	case len(c.open) > 0:
+	case c.editor != nil:
+		c.editor.prompt(true)
+	case c.inTTY && !c.prompted:
+		fmt.Fprint(c.err, prompt)
+		c.prompted = true
+	}
+}
+
+// over writes what comes by itself on a line of its own.
+func (c *conversation) over() {
+	if c.editor != nil {
+		c.editor.prompt(false)
+	} else if c.prompted {
+		fmt.Fprintln(c.err)
+		c.prompted = false
+	}
+}
+
+func (c *conversation) leave() error {
+	c.stream.end()
+	c.over()
+	if n := len(c.open); n > 0 {
+		fmt.Fprintf(c.err, "%d without an answer yet; it will be here when you come back\n", n)
+	}
+	return nil
+}
+
+// linked tells that the daemon has gone or is back.
+func (c *conversation) linked(s nats.Status) {
+	if gone := s != nats.CONNECTED; gone == c.away {
+		return
+	}
+	if c.away = !c.away; c.away {
+		c.aside("The daemon is gone. Nothing is lost; waiting for it to come back (Ctrl-C leaves).")
+		return
+	}
+	c.aside("It is back.")
+	c.prompt()
+}
+
+// stillOpen tells, once a message, what takes so long.
+func (c *conversation) stillOpen(ctx context.Context) {
+	if len(c.open) == 0 || c.longTold || c.away || c.stream.dirty {
+		return
+	}
+	c.longTold = true
+	c.aside(c.waitsFor(ctx, c.last))
+}
+
+// whileAway shows what was answered since the person last looked, and counts what is still open. It returns the cursor
+// up to which all is known.
+func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
+	last, known := c.seen()
+	newest, err := c.desk.conn.Journal().Last(ctx, c.session())
+	if err != nil {
+		return 0, err
+	}
+	if last > newest { // it was seen in a journal that is gone
+		last, known = 0, false
+	}
+	if !known { // the whole past would be news; but what comes from now on is, even to who leaves before
+		c.remember(newest)
+	}
+	err = c.desk.conn.Replay(ctx, bus.ReplayOptions{Session: c.session(), From: last + 1}, func(e envelope.Event) error {
+		last = e.Cursor
+		if known || e.Cursor > newest {
+			c.happened(e)
+			return nil
+		}
+		c.fold(e)
+		return nil
+	})
+	c.over()
+	c.last = last
+	if n := len(c.open); err == nil && n > 0 {
+		fmt.Fprintf(c.err, "%d sent earlier, without an answer yet\n", n)
+	}
+	return last, err
+}
+
+// fold keeps the messages that have no outcome.
+func (c *conversation) fold(e envelope.Event) {
+	if _, ok := e.Body.(messagev1.Received); ok {
+		c.open[e.ID] = true
+	}
+	for _, id := range answersOf(e.Body) {
+		delete(c.open, id)
+		c.stopping = false
+	}
+}
+
+// happened shows an event, where it is for the person.
+func (c *conversation) happened(e envelope.Event) {
+	c.fold(e)
+	switch b := e.Body.(type) {
+	case messagev1.Received:
+		if !c.mine[e.ID] {
+			c.others(b)
+		}
+	case turnv1.Completed:
+		c.over()
+		if c.stream.turn != b.Turn {
+			c.stream.begin(b.Turn)
+		}
+		c.stream.finish(b.Text)
+	case turnv1.Failed:
+		c.aside(b.Text)
+	case turnv1.Cancelled:
+		c.aside("Stopped.")
+	case turnv1.SessionReset:
+		c.aside("A new beginning.")
+	case noticev1.Posted:
+		c.aside(b.Text)
+	}
+	if isNews(e.Body) {
+		c.remember(e.Cursor)
+		c.prompt()
+	}
+}
+
+// others shows what was asked elsewhere, so that its answer makes sense.
+func (c *conversation) others(m messagev1.Received) {
+	c.stream.end()
+	c.over()
+	on, off := "", ""
+	if c.colour(c.errTTY) {
+		on, off = dim, plain
+	}
+	fmt.Fprintf(c.rawErr, "%s%s: %s%s\n", on, forTerminal(m.From.ID), forTerminal(m.Text), off)
+}
+
+func (c *conversation) aside(text string) {
+	c.stream.end()
+	c.over()
+	fmt.Fprintln(c.err, forTerminal(text))
+}
+
+// delta shows a piece of an answer. While something is being typed the answer comes as a whole, for one line cannot be
+// both.
+func (c *conversation) delta(d turns.Delta) {
+	c.long.Reset(longWait)
+	if c.stream.turn != d.Turn && c.open[strings.TrimSuffix(d.Turn, "/t")] {
+		c.over()
+		c.stream.begin(d.Turn)
+	}
+	if c.editor == nil || !c.editor.typing() {
+		c.stream.delta(d)
+	}
+}
