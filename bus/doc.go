@@ -3,6 +3,7 @@
 //	journal    append by compare-and-set over a session, read by cursor
 //	doorbells  deliveries that say "this session has news"
 //	replay     history in batches; Follow and Watch for what comes
+//	recent     the newest events, remembered by a process for all its connections
 //	snapshots  folded states, rebuildable
 //	timers     scheduled messages that ring a service
 //	blobs      bodies above 64 KiB, by reference
