@@ -5,6 +5,8 @@
 //	replay     history in batches; Follow and Watch for what comes
 //	recent     the newest events, remembered by a process for all its connections
 //	snapshots  folded states, rebuildable
+//	values     small things that a service keeps across restarts
+//	purge      takes away what a deleted session had
 //	timers     scheduled messages that ring a service
 //	blobs      bodies above 64 KiB, by reference
 //	micro      questions that want an answer

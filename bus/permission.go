@@ -55,6 +55,10 @@ func PermissionsOf(s Spec) Permissions {
 		own := "$KV." + subject.Snap + "." + s.Name + ".>"
 		p.pub(own, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+own)
 	}
+	if s.Values {
+		own := valuePrefix + s.Name + ".>"
+		p.pub(own, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+own)
+	}
 	p.micro(s)
 	if s.Live {
 		p.pub(subject.LiveAll)

@@ -8,6 +8,7 @@ type Spec struct {
 	Doorbells []string // kinds that ring it: "message.received", "call.completed.*"
 	Timers    bool     // it sets timers and is rung by them
 	Snapshots bool     // it keeps folded states in the KV bucket "snap"
+	Values    bool     // it keeps small values in the KV bucket "settings", under its own name
 	Serves    []string // verbs of its micro endpoints svc.<Name>.<verb>
 	Asks      []string // endpoints of others that it calls: "intake.submit"
 	Live      bool     // it publishes on live.<session>

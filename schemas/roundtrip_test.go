@@ -71,7 +71,7 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetString(rapid.String().Draw(t, "string"))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64().Draw(t, "int"))
 	case reflect.Slice:
 		s := reflect.MakeSlice(v.Type(), rapid.IntRange(0, 3).Draw(t, "len"), 3)

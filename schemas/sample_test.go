@@ -19,8 +19,11 @@ var (
 	deadline = at.Add(90 * time.Second)
 	sender   = messagev1.Sender{ID: "telegram:12345", Name: "Ada <ada@example.org>"}
 	claim    = turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 2, Worker: "W7kq2nRz", Deadline: deadline, Messages: []string{"m1", "m2"}}
-	outcome  = turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 2, Model: "local/qwen3", Usage: turnv1.Usage{Input: 812, Output: 42}}
-	ref      = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
+	outcome  = turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 2, Model: "local/qwen3", Usage: usage, Tried: []turnv1.Try{
+		{Model: "claude/opus", Cause: turnv1.ModelUnavailable, Detail: "HTTP 529"},
+	}}
+	usage = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true}
+	ref   = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
 )
 
 // samples has one body of each event type with every field set: a golden sample is made of it when the type is new.
@@ -29,21 +32,34 @@ var samples = []envelope.Body{
 	messagev1.Received{From: sender, Text: "What is the weather in Zürich?\n"},
 	messagev1.Edited{Message: "m1", From: sender, Text: "What is the weather in Bern?"},
 	messagev1.Refused{From: sender, Reason: messagev1.TooLarge, Detail: "the message has 70000 bytes; send at most 65536", Bytes: 70000},
-	messagev1.Control{From: sender, Verb: messagev1.Stop},
+	messagev1.Control{From: sender, Verb: messagev1.Model, Argument: "local/qwen3"},
 	turnv1.Started{Claim: claim},
 	turnv1.Continued{Claim: claim},
 	turnv1.Resumed{Claim: claim, From: "W1aB3cD4"},
 	turnv1.Stepped{Outcome: outcome, Text: "I look it up.", Calls: []turnv1.Call{
-		{ID: "c1", Tool: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":[1,2]}`), Refusal: "weather is not offered"},
+		{ID: "c1", Tool: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":[1,2]}`), Refusal: "weather is not offered", Answer: "a skill"},
 	}},
 	turnv1.Completed{Outcome: outcome, Answers: []string{"m1", "m2"}, Text: "Sunny, 21 °C."},
 	turnv1.Failed{
 		Outcome: outcome, Answers: []string{"m1"}, Cause: turnv1.ModelUnavailable,
 		Text: "The model could not be reached.", Detail: "dial tcp 127.0.0.1:8080: connection refused",
 	},
-	turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "k1"},
+	turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "k1", Reason: turnv1.Stopped, Text: "Stopped."},
+	turnv1.Overflowed{Outcome: outcome, Detail: "maximum context length is 8192 tokens"},
+	turnv1.CompactionStarted{Compaction: "m1/t/c", Attempt: 1, Worker: "W7kq2nRz", Deadline: deadline, Through: "m1/t", By: "k1"},
+	turnv1.CompactionFailed{
+		Compaction: "m1/t/c", Attempt: 1, By: "k1", Model: "local/qwen3", Usage: usage, Cause: turnv1.ModelUnavailable,
+		Text: "The conversation could not be summarised; nothing was changed.", Detail: "HTTP 503",
+	},
+	turnv1.SessionCompacted{
+		Compaction: "m1/t/c", Attempt: 1, By: "k1", Through: "m1/t", Turns: 12, Summary: "They spoke of the weather in Zürich.",
+		Model: "local/qwen3", Usage: usage, Text: "12 turns are summarised.",
+	},
+	turnv1.SessionConfigured{By: "k1", Setting: turnv1.QueueSetting, Value: "steer", Text: "Messages are taken up at once."},
 	turnv1.SessionReset{By: "k1"},
-	turnv1.SessionDeleted{By: "k1"},
+	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
+		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9},
+	}},
 	callv1.Completed{Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`},
 	callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no rule allows weather"},
 	deliveryv1.Started{Ref: ref, Worker: "W7kq2nRz", Deadline: deadline, Repeat: true},
@@ -51,7 +67,7 @@ var samples = []envelope.Body{
 	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests"},
 	deliveryv1.Failed{Ref: ref, Reason: "403: the person has blocked the bot"},
 	deliveryv1.Unknown{Ref: ref, Resend: true},
-	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full."},
+	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}},
 }
 
 // event is the whole event that a sample body is stored in.

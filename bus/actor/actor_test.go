@@ -40,7 +40,7 @@ func TestShell(t *testing.T) {
 			Spec: spec, Machine: w.machine(), Workers: rapid.IntRange(1, 3).Draw(rt, "workers"),
 			Tape: actortest.Tape(rt), Check: judge, Begin: noZombie,
 		}
-		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"hi", "hi", "hi", "hi", "stop", "delete", "purge", "fill", "down"}), 1, 10).Draw(rt, "deeds")
+		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"hi", "hi", "hi", "hi", "ask", "ask", "ask", "stop", "delete", "purge", "fill", "down"}), 1, 10).Draw(rt, "deeds")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 3000), len(deeds), len(deeds)).Draw(rt, "gaps")
 		sc.Script = func(w *actortest.World) {
 			for i, d := range deeds {
@@ -49,6 +49,8 @@ func TestShell(t *testing.T) {
 				switch d {
 				case "hi":
 					w.Post(s, messagev1.Received{Text: d}, fmt.Sprint("k", i))
+				case "ask":
+					w.Post(s, messagev1.Control{Verb: messagev1.Status}, fmt.Sprint("k", i))
 				case "stop":
 					w.Post(s, messagev1.Control{Verb: messagev1.Stop}, fmt.Sprint("k", i))
 				case "delete":

@@ -10,6 +10,7 @@
 //	        ring                      Next
 //	bells ───────▶ [fold to newest] ───────▶ nil      ack all bells, keep the fold, end
 //	                      ▲                  Append   compare-and-set; a conflict folds the news and asks again
+//	                      │                           (Beside: also while the effect runs, which goes on)
 //	                      │                  Perform  the effect of the claim that this run appended; its outcome is appended
 //	                      └──────────────    Held     ask the owner; nak, or tell the machine that the owner is gone
 //	                                         Wait     nak until then, or a timer and ack
@@ -26,6 +27,16 @@
 //   - A lane that is fenced, or past its claim's deadline, neither acks nor naks nor extends what it holds: the bells
 //     belong to the new owner.
 //   - A conflict is looked through for the own event id before anything is decided again: its ack may have been lost.
+//
+// # Beside an effect
+//
+// While an effect runs the machine may want to append what leaves the claim alone (machine.Append.Beside): the answer to
+// a question that cannot wait for the effect's end. The owner of the claim appends it when its news asks for it, and asks
+// again until the machine wants the effect, or something else. What finds no room or no server is tried again at each
+// sign of progress, and after the effect; meanwhile the machine is asked as if it were stored, so that the effect goes on
+// and its outcome is appended only if it would be wanted then, too. Any other worker appends it as it does everything,
+// and then meets the claim. It is stored once because the journal decides by compare-and-set. Such an event never makes
+// a claim Mine; a machine that asks for a claim beside a claim panics.
 //
 // # When it dies
 //

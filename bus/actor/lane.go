@@ -34,6 +34,7 @@ type lane[S any] struct {
 	mine  envelope.Event // the claim that this run appended, while open; else zero
 	gone  uint64         // a claim whose owner has let go
 	tries int            // conflicts in a row
+	owed  error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
 
 	extended time.Time // when the server was last told that the bells in hand are worked on
 }
@@ -73,7 +74,7 @@ func (l *lane[S]) live(ctx context.Context) {
 		}
 		l.accept(mail)
 		l.work(ctx)
-		l.held, l.mine, l.gone, l.tries = nil, envelope.Event{}, 0, 0
+		l.held, l.mine, l.gone, l.tries, l.owed = nil, envelope.Event{}, 0, 0, nil
 		l.claim.Store(0)
 		l.a.folds.keep(l.session, l.at)
 	}
@@ -113,9 +114,16 @@ func (l *lane[S]) reload(ctx context.Context) error {
 	return err
 }
 
-func (l *lane[S]) next() (step machine.Step, err error) {
-	v := machine.View{Now: now(), Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone}
-	err = l.guard(func() { step = l.a.m.Next(l.at.state, v) })
+func (l *lane[S]) next() (machine.Step, error) { return l.nextOf(l.at.state) }
+
+func (l *lane[S]) nextOf(state S) (step machine.Step, err error) {
+	v := machine.View{Now: now(), Session: l.session, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone}
+	err = l.guard(func() {
+		step = l.a.m.Next(state, v)
+		if a, ok := step.(machine.Append); ok && a.Claim && a.Beside {
+			panic("it asks for a claim beside a claim: " + a.Body.EventType())
+		}
+	})
 	return step, err
 }
 
@@ -144,7 +152,10 @@ func (l *lane[S]) work(ctx context.Context) {
 			l.trouble(ctx, err)
 			return
 		}
-		step, err := l.next()
+		step, err := l.ask(ctx)
+		if _, begins := step.(machine.Perform); err == nil && !begins {
+			err = l.owed // the step is only supposed
+		}
 		if err != nil {
 			l.trouble(ctx, err)
 			return
@@ -213,15 +224,20 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 		return l.lost()
 	}
 	l.tries = 0
-	switch {
-	case step.Claim:
+	if step.Claim {
 		l.mine, l.gone = stored.event, 0
 		l.claim.Store(stored.event.Cursor)
-	case step.Tell != "" && step.Tell != l.a.p.Instance:
-		// A loss is made good by the owner's next append.
-		_ = l.a.p.Peers.Nudge(step.Tell, bus.ClaimRef{Session: l.session, Claim: stored.event.Cursor})
+		return false
 	}
+	l.tell(step, stored.event.Cursor)
 	return false
+}
+
+// tell nudges the worker whose claim was closed. A loss is made good by the owner's next append.
+func (l *lane[S]) tell(step machine.Append, cursor uint64) {
+	if step.Tell != "" && step.Tell != l.a.p.Instance {
+		_ = l.a.p.Peers.Nudge(step.Tell, bus.ClaimRef{Session: l.session, Claim: cursor})
+	}
 }
 
 // trace is the traceparent that the newest bell in hand carries.

@@ -81,6 +81,9 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 			return l.leave(ctx, v, err)
 		case <-progress.C:
 			l.extend()
+			if l.owed != nil {
+				l.knock() // once more
+			}
 			continue
 		case <-overdue.C:
 			if result.Body == nil && len(done) > 0 { // it came back in the same instant
@@ -137,7 +140,7 @@ func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict,
 		if err := l.reload(ctx); err != nil {
 			return wanted, err
 		}
-		if v, err := l.judge(step); v != wanted || err != nil {
+		if v, err := l.judge(ctx, step); v != wanted || err != nil {
 			return v, err
 		}
 	}
@@ -169,13 +172,15 @@ func (l *lane[S]) news(ctx context.Context, step machine.Perform) (verdict, erro
 			return wanted, err
 		}
 		l.a.log.Warn("news not read while an effect runs", "session", l.session, "error", err)
+		l.owed = err
 		return wanted, nil
 	}
-	return l.judge(step)
+	return l.judge(ctx, step)
 }
 
-func (l *lane[S]) judge(step machine.Perform) (verdict, error) {
-	next, err := l.next()
+// judge asks the machine whether it still wants the effect, and appends what it wants beside it.
+func (l *lane[S]) judge(ctx context.Context, step machine.Perform) (verdict, error) {
+	next, err := l.ask(ctx)
 	if err != nil {
 		return wanted, err
 	}
@@ -205,14 +210,14 @@ const lastWord = time.Second
 // conclude appends the outcome of an effect while the machine still wants it on the newest fold. again says that this
 // has to be tried once more, with the same event: nobody knows, or there was no room.
 func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, ev envelope.Event) (v verdict, again bool, err error) {
-	last := ctx.Err() != nil
+	last, beside := ctx.Err() != nil, ctx // the last word is the outcome's
 	if last {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer cancel()
 	}
 	for {
-		if v, err := l.judge(step); v != wanted || err != nil {
+		if v, err := l.judge(beside, step); v != wanted || err != nil {
 			return v, false, err
 		}
 		ev.Prev = l.at.cursor

@@ -16,12 +16,13 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // queue is the smallest machine that uses all of the shell: it answers messages one by one, each by an effect, and may
-// rest between two of them.
+// rest between two of them. Questions (status) are answered without one, also while an effect runs.
 type queue struct {
 	Inbox []string
 	Done  []string
@@ -31,6 +32,7 @@ type queue struct {
 	Since time.Time
 	Ended time.Time
 	Stop  string
+	Asks  []string // questions that are answered at once, also beside an effect
 }
 
 // poison is a message that no fold survives.
@@ -52,8 +54,15 @@ func apply(s queue, ev envelope.Event) queue {
 			return s.end(ev, b.Answers)
 		}
 	case messagev1.Control:
-		if s.At != 0 {
+		switch {
+		case b.Verb == messagev1.Status:
+			s.Asks = append(slices.Clip(s.Asks), ev.ID)
+		case s.At != 0:
 			s.Stop = ev.ID
+		}
+	case noticev1.Posted:
+		if len(s.Asks) > 0 && slices.Equal(b.Answers, s.Asks[:1]) {
+			s.Asks = s.Asks[1:]
 		}
 	case turnv1.Cancelled:
 		if s.At != 0 && b.Turn == s.Claim.Turn {
@@ -81,6 +90,11 @@ func next(s queue, v machine.View, rest time.Duration) machine.Step {
 	case s.Stop != "":
 		return machine.Append{
 			Body: turnv1.Cancelled{Turn: s.Claim.Turn, Answers: s.Claim.Messages, By: s.Stop}, Cause: s.Stop, Tell: s.Claim.Worker,
+		}
+	case len(s.Asks) > 0:
+		return machine.Append{
+			Body:  noticev1.Posted{Service: "turns", Text: string(v.Session), Answers: s.Asks[:1]},
+			Cause: s.Asks[0], Beside: true,
 		}
 	case s.At != 0 && s.At == v.Mine:
 		return machine.Perform{Claim: s.At, Deadline: s.Claim.Deadline}
@@ -154,15 +168,15 @@ func stubborn(takes time.Duration) actor.Machine[queue] {
 }
 
 var spec = bus.Spec{
-	Name: "turns", Appends: []string{"turn.started", "turn.resumed", "turn.completed", "turn.cancelled"},
+	Name: "turns", Appends: []string{"turn.started", "turn.resumed", "turn.completed", "turn.cancelled", "notice.posted.turns"},
 	Doorbells: []string{"message.received", "control.requested"}, Snapshots: true, Timers: true,
 }
 
 func machineOf(takes time.Duration) actor.Machine[queue] { return work{takes: takes}.machine() }
 
-// judge: every message is answered exactly once, in order, by whoever holds the claim.
-func judge(_ session.ID, events []envelope.Event, _ queue) error {
-	var received, answered []string
+// judge: every message is answered exactly once, in order, by whoever holds the claim, and every question once, in order.
+func judge(id session.ID, events []envelope.Event, _ queue) error {
+	var received, answered, asked, told []string
 	var at queue
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -175,6 +189,15 @@ func judge(_ session.ID, events []envelope.Event, _ queue) error {
 			}
 		case turnv1.Cancelled:
 			answered = append(answered, b.Answers...)
+		case messagev1.Control:
+			if b.Verb == messagev1.Status {
+				asked = append(asked, e.ID)
+			}
+		case noticev1.Posted:
+			told = append(told, b.Answers...)
+			if b.Text != string(id) {
+				return fmt.Errorf("the machine was told of session %q", b.Text)
+			}
 		case turnv1.Started, turnv1.Resumed:
 			if len(received) == 0 {
 				return fmt.Errorf("event %d claims something that is deleted", e.Cursor)
@@ -184,6 +207,9 @@ func judge(_ session.ID, events []envelope.Event, _ queue) error {
 	}
 	if got, want := strings.Join(answered, " "), strings.Join(received, " "); got != want {
 		return fmt.Errorf("received %s, answered %s", want, got)
+	}
+	if got, want := strings.Join(told, " "), strings.Join(asked, " "); got != want {
+		return fmt.Errorf("asked %s, told %s", want, got)
 	}
 	return nil
 }

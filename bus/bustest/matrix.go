@@ -52,7 +52,7 @@ func publishRules(specs []bus.Spec) []rule {
 	t.add(appends, "$O.blobs.C.chunk", "$O.blobs.M.meta")
 	t.add(func(s bus.Spec) bool { return s.Live }, subject.Live(peer))
 	t.add(nobody,
-		"$KV.snap.other."+string(peer), "$KV.catalog.builtin", "$KV.settings.x", "$O.blobs.x", "$O.other.C.x",
+		"$KV.snap.other."+string(peer), "$KV.catalog.builtin", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
 		"sys.mcp.files.connected", "timer.other."+string(peer), "schedule.other."+string(peer),
 		"worker.other.one", "svc.other.verb", "_INBOX.x.y", "_INBOX_other.x", "_INBOX_admin.x.y",
 		"$SRV.PING", "$SRV.STATS", "$SYS.REQ.SERVER.PING", "$JS.FC.EV.turns.1", "x", "nobody.knows")
@@ -124,7 +124,8 @@ func (t *table) jetstream() {
 		t.add(leader, "$JS.API.STREAM.MSG.GET."+st)
 	}
 	t.add(reads, "$JS.API.DIRECT.GET.EV.ev.00.main.http.x.y.turn.started", "$JS.API.DIRECT.GET.OBJ_blobs.$O.blobs.M.x")
-	t.add(nobody, "$JS.API.DIRECT.GET.TIMERS.schedule.x", "$JS.API.DIRECT.GET.KV_settings.$KV.settings.x")
+	t.add(nobody, "$JS.API.DIRECT.GET.TIMERS.schedule.x", "$JS.API.DIRECT.GET.KV_settings.$KV.settings.x",
+		"$JS.API.DIRECT.GET.KV_settings.$KV.settings.other.x")
 }
 
 func (t *table) ofService(sp bus.Spec) {
@@ -143,6 +144,10 @@ func (t *table) ofService(sp bus.Spec) {
 	}
 	key := "$KV.snap." + sp.Name + "." + string(peer)
 	t.add(both(own, func(s bus.Spec) bool { return s.Snapshots }), key, "$JS.API.DIRECT.GET.KV_snap."+key)
+	value := "$KV.settings." + sp.Name + ".cooldown.x"
+	t.add(both(own, func(s bus.Spec) bool { return s.Values }), value, "$JS.API.DIRECT.GET.KV_settings."+value)
+	t.add(nobody, "$KV.settings."+sp.Name, "$JS.API.DIRECT.GET.KV_settings.$KV.settings."+sp.Name,
+		"$JS.API.STREAM.MSG.GET.KV_settings."+sp.Name)
 	t.add(both(own, func(s bus.Spec) bool { return s.Timers }), subject.Schedule(sp.Name, peer))
 	t.add(nobody, subject.Timer(sp.Name, peer)) // only the server rings
 	t.add(both(own, works), subject.Worker(sp.Name, "one"), "_INBOX_"+sp.Name+".x.y")
@@ -169,7 +174,7 @@ func subscribeRules(specs []bus.Spec) []rule {
 		for _, verb := range append(slices.Clone(sp.Serves), "unheard") {
 			t.add(both(own, func(s bus.Spec) bool { return slices.Contains(s.Serves, verb) }), subject.Service(sp.Name, verb))
 		}
-		t.add(nobody, "svc."+sp.Name+".>", "timer."+sp.Name+".>", "$KV.snap."+sp.Name+".>", "$JS.ACK.EV."+sp.Name+".>")
+		t.add(nobody, "svc."+sp.Name+".>", "timer."+sp.Name+".>", "$KV.snap."+sp.Name+".>", "$KV.settings."+sp.Name+".>", "$JS.ACK.EV."+sp.Name+".>")
 	}
 	return t
 }

@@ -16,7 +16,7 @@ var representative = []bus.Spec{
 	{
 		Name: "turns", Appends: []string{"turn.started", "turn.completed", "session.reset", "notice.posted.turns"},
 		Doorbells: []string{"message.received", "call.completed.*", "call.denied"},
-		Timers:    true, Snapshots: true, Live: true,
+		Timers:    true, Snapshots: true, Values: true, Live: true,
 	},
 	{
 		Name: "outbox", Appends: []string{"delivery.started", "delivery.sent"},
@@ -26,6 +26,7 @@ var representative = []bus.Spec{
 	{Name: "approvals", Appends: []string{"approval.decided"}, Timers: true, Serves: []string{"decide"}},
 	{Name: "conversations", Serves: []string{"list"}, Follows: true},
 	{Name: "cli", Asks: []string{"intake.submit", "intake.stop", "conversations.list"}, Follows: true},
+	{Name: "keeper", Values: true},
 	{Name: "idle"},
 }
 

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // View is all that a machine may know beside its fold.
 type View struct {
-	Now    time.Time
-	Worker string // the instance that asks; goes into claims
+	Now     time.Time
+	Session session.ID
+	Worker  string // the instance that asks; goes into claims
 	// Mine is the cursor of the open claim that this very run of the lane appended, else 0. A claim of the same
 	// worker that an earlier run appended is not mine: its effect may have happened.
 	Mine uint64
@@ -36,7 +38,9 @@ type Append struct {
 	Body  envelope.Body
 	Cause string // ID of the event that led to the decision
 	Claim bool   // Body claims the effect that Perform will ask for
-	Tell  string // the worker whose open claim Body closes, if that is another's: it is nudged; lossy
+	// Beside leaves the open claim alone, whoever has it: an effect that runs goes on while Body is appended.
+	Beside bool
+	Tell   string // the worker whose open claim Body closes, if that is another's: it is nudged; lossy
 }
 
 // Perform asks for the effect announced by the open claim at cursor Claim, which is Mine. The effect is cancelled at

@@ -52,14 +52,20 @@ type Refused struct {
 type Verb string
 
 const (
-	Stop Verb = "stop" // cancels the turn that runs at the control's own cursor, else nothing
-	New  Verb = "new"  // begins afresh
+	Stop    Verb = "stop"    // cancels what waits and what runs at the control's own cursor
+	New     Verb = "new"     // begins afresh; with the argument "keep" a summary of the past is kept
+	Compact Verb = "compact" // replaces the past by a summary
+	Model   Verb = "model"   // chooses the session's model; without an argument: says which it is
+	Queue   Verb = "queue"   // chooses the queue mode; without an argument: says which it is
+	Status  Verb = "status"  // says what is going on
 )
 
 // Control is a person's command to the session (control.requested).
 type Control struct {
 	From Sender `json:"from"`
 	Verb Verb   `json:"verb"`
+	// Argument is what follows the command, trimmed; "" for most.
+	Argument string `json:"argument,omitempty"`
 }
 
 func (Received) EventType() string { return "message.received.v1" }

@@ -15,6 +15,8 @@ type Event interface {
 type Posted struct {
 	Service string `json:"service"` // who posts it
 	Text    string `json:"text"`
+	// Answers are the ids of the commands that it answers.
+	Answers []string `json:"answers,omitzero"`
 }
 
 func (Posted) EventType() string       { return "notice.posted.v1" }

@@ -47,12 +47,25 @@ type Call struct {
 	// Refusal is set when the call never leaves the turn: the tool was not offered, or the arguments are not a JSON
 	// object. The text is the result that the model gets.
 	Refusal string `json:"refusal,omitempty"`
+	// Answer is the result of a call that the turns service answers itself (reading a skill). It never leaves the turn.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Usage counts tokens as the provider reports them; 0 where it does not.
 type Usage struct {
-	Input  int `json:"input"`
-	Output int `json:"output"`
+	Input      int   `json:"input"` // all of the request, what came from a cache included
+	Output     int   `json:"output"`
+	CacheRead  int   `json:"cache_read,omitempty"`  // of Input, read from the provider's cache
+	CacheWrite int   `json:"cache_write,omitempty"` // of Input, written to it
+	Cost       int64 `json:"cost,omitempty"`        // billionths of a US dollar; counts only with Priced
+	Priced     bool  `json:"priced,omitempty"`      // a price of the model was known; else the cost is unknown, not 0
+}
+
+// Try is a model that was asked before the one that answered.
+type Try struct {
+	Model  string `json:"model"` // provider/model
+	Cause  Cause  `json:"cause"`
+	Detail string `json:"detail,omitempty"` // for the operator; no secrets
 }
 
 // Outcome is what every end of a model call names.
@@ -62,6 +75,7 @@ type Outcome struct {
 	Attempt int    `json:"attempt"`
 	Model   string `json:"model,omitempty"` // provider/model that answered
 	Usage   Usage  `json:"usage"`
+	Tried   []Try  `json:"tried,omitzero"` // before Model, in order
 }
 
 // Stepped ends a model call with tool calls. The turn waits until each of them has a result.
@@ -88,6 +102,9 @@ const (
 	TimedOut         Cause = "timed_out"         // the call's or the turn's time limit
 	Exhausted        Cause = "exhausted"         // too many take-overs
 	TooManyRounds    Cause = "too_many_rounds"   // the model kept calling tools
+	ContextOverflow  Cause = "context_overflow"  // the conversation is too long for the model, compacted or not
+	OverBudget       Cause = "over_budget"       // a budget of the turn, the agent or the day is used up
+	Withdrawn        Cause = "withdrawn"         // a person stopped it (compactions; a stopped turn is cancelled)
 )
 
 // Failed ends the turn without an answer; it is final. Text is what the person is told.
@@ -99,11 +116,79 @@ type Failed struct {
 	Detail  string   `json:"detail,omitempty"` // for the operator; no secrets
 }
 
-// Cancelled ends the turn because a person asked for it.
+// Overflowed ends a model call whose request was too long for the model. The turn goes on with a shorter one.
+type Overflowed struct {
+	Outcome
+	Detail string `json:"detail,omitempty"` // what the provider said
+}
+
+// Reason says why messages were cancelled.
+type Reason string
+
+const (
+	Stopped     Reason = "stopped"     // a person asked for it
+	Interrupted Reason = "interrupted" // queue mode interrupt: a newer message took its place
+	QueueFull   Reason = "queue_full"  // more messages waited than the queue may hold
+)
+
+// Cancelled takes messages out of the session without an answer, and ends the turn that they belong to.
 type Cancelled struct {
-	Turn    string   `json:"turn"`
-	Answers []string `json:"answers"`
-	By      string   `json:"by"` // id of the control
+	Turn    string   `json:"turn,omitempty"` // the running one; "" when only waiting messages are cancelled
+	Answers []string `json:"answers"`        // of the turn, and those that waited
+	By      string   `json:"by"`             // id of the control or message that led to it
+	Reason  Reason   `json:"reason,omitempty"`
+	Text    string   `json:"text,omitempty"` // what the person is told
+}
+
+// Setting is what a person may choose for one session.
+type Setting string
+
+const (
+	ModelSetting Setting = "model" // provider/model
+	QueueSetting Setting = "queue" // a queue mode
+)
+
+// SessionConfigured changes a setting of the session.
+type SessionConfigured struct {
+	By      string  `json:"by"` // id of the control
+	Setting Setting `json:"setting"`
+	Value   string  `json:"value"` // "": the agent's own again
+	Text    string  `json:"text"`  // what the person is told
+}
+
+// CompactionStarted claims the model call that summarises finished turns.
+type CompactionStarted struct {
+	Compaction string    `json:"compaction"` // "<id of the last turn that is replaced>/c"
+	Attempt    int       `json:"attempt"`    // from 1
+	Worker     string    `json:"worker"`
+	Deadline   time.Time `json:"deadline"`
+	Through    string    `json:"through"`      // id of the last turn that is to be replaced
+	By         string    `json:"by,omitempty"` // id of the control that asks for it; "" when it is due by itself
+}
+
+// CompactionFailed ends it without a summary: the history stays as it is.
+type CompactionFailed struct {
+	Compaction string `json:"compaction"`
+	Attempt    int    `json:"attempt"`
+	By         string `json:"by,omitempty"`
+	Model      string `json:"model,omitempty"`
+	Usage      Usage  `json:"usage"`
+	Cause      Cause  `json:"cause"`
+	Text       string `json:"text"` // what a person who asked is told
+	Detail     string `json:"detail,omitempty"`
+}
+
+// SessionCompacted replaces turns by a summary in what a model is shown. The turns stay in the journal.
+type SessionCompacted struct {
+	Compaction string `json:"compaction"`
+	Attempt    int    `json:"attempt"`
+	By         string `json:"by,omitempty"`
+	Through    string `json:"through"` // id of the last turn that is replaced, with all before it
+	Turns      int    `json:"turns"`   // how many are replaced by this summary, earlier ones included
+	Summary    string `json:"summary"`
+	Model      string `json:"model,omitempty"`
+	Usage      Usage  `json:"usage"`
+	Text       string `json:"text"` // what a person who asked is told
 }
 
 // SessionReset begins afresh: what came before is no longer shown to the model.
@@ -111,27 +196,51 @@ type SessionReset struct {
 	By string `json:"by"` // id of the control
 }
 
-// SessionDeleted is the tombstone of a session: what lies below it was purged. Only a new message may follow.
-type SessionDeleted struct {
-	By string `json:"by"`
+// Spend is what model calls of one day and model have used.
+type Spend struct {
+	Day      string `json:"day"` // "2006-01-02", UTC
+	Model    string `json:"model"`
+	Calls    int    `json:"calls"`
+	Input    int    `json:"input"`
+	Output   int    `json:"output"`
+	Cost     int64  `json:"cost"`               // billionths of a US dollar, of the calls whose price was known
+	Unpriced int    `json:"unpriced,omitempty"` // tokens of the others
 }
 
-func (Started) EventType() string        { return "turn.started.v1" }
-func (Continued) EventType() string      { return "turn.continued.v1" }
-func (Resumed) EventType() string        { return "turn.resumed.v1" }
-func (Stepped) EventType() string        { return "turn.stepped.v1" }
-func (Completed) EventType() string      { return "turn.completed.v1" }
-func (Failed) EventType() string         { return "turn.failed.v1" }
-func (Cancelled) EventType() string      { return "turn.cancelled.v1" }
-func (SessionReset) EventType() string   { return "session.reset.v1" }
-func (SessionDeleted) EventType() string { return "session.deleted.v1" }
+// SessionDeleted is the tombstone of a session: what lies below it was purged. Only a new message may follow.
+type SessionDeleted struct {
+	By      string  `json:"by"`                // who asked for it: "retention", "cli"
+	Events  int     `json:"events,omitempty"`  // how many were purged
+	Archive string  `json:"archive,omitempty"` // name of the file that has them
+	Spent   []Spend `json:"spent,omitzero"`    // so that accounts stay complete
+}
 
-func (Started) turn()        {}
-func (Continued) turn()      {}
-func (Resumed) turn()        {}
-func (Stepped) turn()        {}
-func (Completed) turn()      {}
-func (Failed) turn()         {}
-func (Cancelled) turn()      {}
-func (SessionReset) turn()   {}
-func (SessionDeleted) turn() {}
+func (Started) EventType() string           { return "turn.started.v1" }
+func (Continued) EventType() string         { return "turn.continued.v1" }
+func (Resumed) EventType() string           { return "turn.resumed.v1" }
+func (Stepped) EventType() string           { return "turn.stepped.v1" }
+func (Completed) EventType() string         { return "turn.completed.v1" }
+func (Failed) EventType() string            { return "turn.failed.v1" }
+func (Cancelled) EventType() string         { return "turn.cancelled.v1" }
+func (Overflowed) EventType() string        { return "turn.overflowed.v1" }
+func (CompactionStarted) EventType() string { return "compaction.started.v1" }
+func (CompactionFailed) EventType() string  { return "compaction.failed.v1" }
+func (SessionCompacted) EventType() string  { return "session.compacted.v1" }
+func (SessionConfigured) EventType() string { return "session.configured.v1" }
+func (SessionReset) EventType() string      { return "session.reset.v1" }
+func (SessionDeleted) EventType() string    { return "session.deleted.v1" }
+
+func (Started) turn()           {}
+func (Continued) turn()         {}
+func (Resumed) turn()           {}
+func (Stepped) turn()           {}
+func (Completed) turn()         {}
+func (Failed) turn()            {}
+func (Cancelled) turn()         {}
+func (Overflowed) turn()        {}
+func (CompactionStarted) turn() {}
+func (CompactionFailed) turn()  {}
+func (SessionCompacted) turn()  {}
+func (SessionConfigured) turn() {}
+func (SessionReset) turn()      {}
+func (SessionDeleted) turn()    {}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
@@ -40,8 +41,12 @@ func TestHistories(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		slow := time.Duration(rapid.IntRange(0, 8000).Draw(rt, "model ms")) * time.Millisecond
-		m := slowMachine(t, slow)
-		facts := rapid.SliceOfN(rapid.SampledFrom([]string{"hi", "hi", "!tool wait {}", "!tool nope {}", "stop", "new", "edit"}), 1, 8).Draw(rt, "facts")
+		queue := turn.DefaultQueue()
+		queue.Mode = rapid.SampledFrom(turn.Modes()).Draw(rt, "queue")
+		m := slowMachine(t, slow, queue)
+		facts := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"hi", "hi", "hi", "!tool wait {}", "!tool wait {}", "!tool nope {}", "stop", "new", "edit", "status", "queue steer", "compact", "new keep",
+		}), 1, 10).Draw(rt, "facts")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 5000), len(facts), len(facts)).Draw(rt, "gaps")
 		answer := time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "tool ms")) * time.Millisecond
 		sc := actortest.Scenario[turn.State]{
@@ -75,15 +80,11 @@ func TestHistories(t *testing.T) {
 }
 
 // slowMachine is the service's machine; its offline model thinks for a while.
-func slowMachine(t *testing.T, slow time.Duration) actor.Machine[turn.State] {
+func slowMachine(t *testing.T, slow time.Duration, q turn.Queue) actor.Machine[turn.State] {
 	t.Helper()
-	m, err := newMachine(Config{
-		Model: NewOffline(), Tools: []model.Tool{{Name: "wait", Parameters: json.RawMessage(`{"type":"object"}`)}},
-		Log: slog.New(slog.DiscardHandler),
-	}, nobody{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := callerOf(t, NewOffline(), Agent{
+		Queue: q, Tools: []model.Tool{{Name: "wait", Parameters: json.RawMessage(`{"type":"object"}`)}},
+	}).machine()
 	perform := m.Perform
 	m.Perform = func(ctx context.Context, w actor.Work[turn.State]) (envelope.Body, error) {
 		select {
@@ -100,40 +101,74 @@ func fact(what string, i int) envelope.Body {
 	switch what {
 	case "stop":
 		return messagev1.Control{Verb: messagev1.Stop}
-	case "new":
-		return messagev1.Control{Verb: messagev1.New}
+	case "new", "new keep", "status", "queue steer", "compact":
+		verb, argument, _ := strings.Cut(what, " ")
+		return messagev1.Control{Verb: messagev1.Verb(verb), Argument: argument}
 	case "edit":
 		return messagev1.Edited{Message: fmt.Sprint("fact-k", i-1), Text: "edited"}
 	}
 	return messagev1.Received{Text: what}
 }
 
-// judge: everything that was let in has exactly one outcome, in order, and nothing is left.
+// judge: everything that was let in has exactly one outcome, answers come in the order of the messages, commands are
+// answered once, and nothing is left.
 func judge(_ session.ID, events []envelope.Event, s turn.State) error {
-	var in, out []string
+	var in []string
+	outcomes := map[string]int{}
+	last := -1
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case messagev1.Received:
+		case messagev1.Received, messagev1.Control:
 			in = append(in, e.ID)
-		case messagev1.Control:
-			if b.Verb == messagev1.New {
-				in = append(in, e.ID)
-			}
-		case turnv1.Completed:
-			out = append(out, b.Answers...)
-		case turnv1.Failed:
-			out = append(out, b.Answers...)
 		case turnv1.Cancelled:
-			out = append(out, b.Answers...)
+			count(outcomes, b.Answers...)
+			if b.Reason == turnv1.Stopped {
+				count(outcomes, b.By)
+			}
 		case turnv1.SessionReset:
-			out = append(out, b.By)
+			count(outcomes, b.By)
+		case turnv1.SessionConfigured:
+			count(outcomes, b.By)
+		case turnv1.SessionCompacted:
+			count(outcomes, b.By)
+		case turnv1.CompactionFailed:
+			count(outcomes, b.By)
+		case noticev1.Posted:
+			count(outcomes, b.Answers...)
+		case turnv1.Completed, turnv1.Failed:
+			for _, id := range answersOf(b) {
+				count(outcomes, id)
+				at := slices.Index(in, id)
+				if at <= last {
+					return fmt.Errorf("%s is answered out of order", id)
+				}
+				last = at
+			}
 		}
 	}
-	if !slices.Equal(in, out) {
-		return fmt.Errorf("came in %v, ended %v", in, out)
+	for _, id := range in {
+		if outcomes[id] != 1 {
+			return fmt.Errorf("%s has %d outcomes", id, outcomes[id])
+		}
 	}
-	if s.Turn != nil || len(s.Inbox) > 0 {
-		return fmt.Errorf("left over: turn %v, inbox %v", s.Turn, s.Inbox)
+	if !s.Quiet() {
+		return fmt.Errorf("left over: turn %v, compaction %v, stop %v, inbox %v, orders %v", s.Turn, s.Compaction, s.Stop, s.Inbox, s.Orders)
+	}
+	return nil
+}
+
+func count(outcomes map[string]int, ids ...string) {
+	for _, id := range ids {
+		outcomes[id]++
+	}
+}
+
+func answersOf(b envelope.Body) []string {
+	switch b := b.(type) {
+	case turnv1.Completed:
+		return b.Answers
+	case turnv1.Failed:
+		return b.Answers
 	}
 	return nil
 }

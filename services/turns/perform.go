@@ -5,25 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/internal/router"
 	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/price"
+	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
 // caller makes the model calls that the machine claims.
 type caller struct {
-	model  Model
-	tools  []model.Tool
-	system string
-	limits turn.Limits
+	agents agents
+	models Catalog
+	route  *router.Router
+	prices price.Table
+	daily  Accounts // nil: no budget of the day
 	live   Live
 	log    *slog.Logger
+}
+
+// Accounts say what has been used today.
+type Accounts interface {
+	// Check says whether a budget of the day is used up, and what to tell the person.
+	Check(ctx context.Context, agent string, now time.Time) (text string, over bool)
 }
 
 var (
@@ -31,66 +40,112 @@ var (
 	errCallTime = errors.New("the time limit of the model call is over")
 )
 
-// perform makes one model call. Whatever the model does becomes an event; an error means that the call was ended from
-// outside (fenced, withdrawn, shut down) and that its outcome is nobody's business any more.
+// perform makes one model call: of a turn, or of a compaction. Whatever the model does becomes an event; an error means
+// that the call was ended from outside (fenced, withdrawn, shut down) and that its outcome is nobody's business any more.
 func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelope.Body, error) {
+	if w.State.Compaction != nil {
+		return c.compact(ctx, w)
+	}
 	t := w.State.Turn
 	if t == nil || !t.Open {
 		return nil, errNoClaim
 	}
-	// The call ends before its claim does, so that the report of it is the runner's and not a take-over.
-	limit := w.Deadline.Add(-c.limits.Grace)
-	call, cancel := context.WithDeadlineCause(ctx, limit, errCallTime)
+	a := c.agents.of(w.Session)
+	out := turnv1.Outcome{Turn: t.ID, Round: t.Claim.Round, Attempt: t.Claim.Attempt}
+	if c.daily != nil {
+		if text, over := c.daily.Check(ctx, w.Session.Agent(), time.Now()); over {
+			return turnv1.Failed{Outcome: out, Answers: t.Messages, Cause: turnv1.OverBudget, Text: text}, nil
+		}
+	}
+	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
-
 	stream := newDeltas(c.live, w.Session, t)
-	answer, err := c.generate(call, model.Request{
-		Messages: turn.Prompt(w.State, c.system, c.limits),
-		Tools:    c.tools,
+	var plan prompt.Plan
+	got, err := c.route.Generate(call, a.chain(w.State), func(m model.Model) model.Request {
+		plan = c.plan(a, w.State, m)
+		return model.Request{Messages: plan.Messages, Tools: plan.Tools}
 	}, stream.add)
 	stream.flush()
-
-	out := turnv1.Outcome{
-		Turn: t.ID, Round: t.Claim.Round, Attempt: t.Claim.Attempt, Model: c.model.Name(), Usage: answer.Usage,
-	}
+	out.Model, out.Tried, out.Usage = got.Model, got.Tried, c.charge(got.Model, got.Answer.Usage)
 	if err == nil {
 		var body envelope.Body
-		if body, err = c.outcome(out, answer, t); err == nil {
+		if body, err = c.outcome(out, got.Answer, plan.Tools, a, t); err == nil {
 			return body, nil
 		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	failed := turnv1.Failed{Outcome: out, Answers: t.Messages}
+	cause, text, detail := c.why(call, err, w.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
+	c.log.Warn("model call failed", "session", w.Session, "turn", t.ID, "model", out.Model, "cause", cause, "detail", detail)
+	if cause == turnv1.ContextOverflow {
+		return turnv1.Overflowed{Outcome: out, Detail: detail}, nil
+	}
+	return turnv1.Failed{Outcome: out, Answers: t.Messages, Cause: cause, Text: text, Detail: detail}, nil
+}
+
+// within ends a call before its claim does, so that the report of it is the runner's and not a take-over.
+func (c *caller) within(ctx context.Context, a *agent, deadline time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, deadline.Add(-a.Limits.Grace), errCallTime)
+}
+
+// why says what went wrong with a call: its class, what the person is told, and what the operator is.
+func (c *caller) why(call context.Context, err error, limit time.Duration) (cause turnv1.Cause, text, detail string) {
 	var reported *model.Error
 	switch {
 	case errors.Is(context.Cause(call), errCallTime):
-		failed.Cause, failed.Detail = turnv1.TimedOut, err.Error()
-		failed.Text = fmt.Sprintf("The model did not finish its answer within %s. Please try again, or ask for less at once.",
-			limit.Sub(t.Claim.At).Round(100*time.Millisecond))
+		return turnv1.TimedOut, fmt.Sprintf("The model did not finish its answer within %s. Please try again, or ask for less at once.",
+			limit.Round(100*time.Millisecond)), err.Error()
 	case errors.As(err, &reported):
-		failed.Cause, failed.Text, failed.Detail = reported.Cause, reported.Text, reported.Detail
-	default:
-		failed.Cause, failed.Detail = turnv1.ModelUnavailable, err.Error()
-		failed.Text = "The model could not be used. Please try again."
+		return reported.Cause, reported.Text, reported.Detail
 	}
-	c.log.Warn("model call failed", "session", w.Session, "turn", t.ID, "model", out.Model, "cause", failed.Cause, "detail", failed.Detail)
-	return failed, nil
+	return turnv1.ModelUnavailable, "The model could not be used. Please try again.", err.Error()
+}
+
+// plan is what the next model call of a session shows to m.
+func (c *caller) plan(a *agent, s turn.State, m model.Model) prompt.Plan {
+	in := prompt.Input{State: s, Instructions: a.Instructions, Tools: a.Tools, Window: a.window(m, c.prices)}
+	if a.space != nil {
+		var problems []error
+		in.Files, in.Skills, problems = a.space.Load()
+		for _, p := range problems {
+			c.log.Warn("workspace", "folder", a.Workspace, "problem", p)
+		}
+		if len(in.Skills) > 0 {
+			in.Tools = append(in.Tools[:len(in.Tools):len(in.Tools)], skillTool)
+		}
+	}
+	return prompt.Build(in)
+}
+
+// charge gives usage its price.
+func (c *caller) charge(ref string, u turnv1.Usage) turnv1.Usage {
+	if ref == "" {
+		return u
+	}
+	m, err := c.models.Model(ref)
+	if err != nil {
+		return u
+	}
+	return c.prices.Charge(ref, vendorOf(m), u)
 }
 
 // outcome is the event of an answer.
-func (c *caller) outcome(out turnv1.Outcome, a model.Answer, t *turn.Turn) (envelope.Body, error) {
+func (c *caller) outcome(out turnv1.Outcome, a model.Answer, offered []model.Tool, of *agent, t *turn.Turn) (envelope.Body, error) {
 	text := strings.ToValidUTF8(a.Text, "�")
 	if len(a.Calls) > 0 {
-		calls, err := model.Parse(a, c.tools, t)
+		calls, err := model.Parse(a, offered, t)
 		if err != nil {
 			return nil, err
 		}
+		bound(calls, t.CallsLeft(of.Budget), of.Budget.Calls)
+		of.answerSkills(calls)
 		return turnv1.Stepped{Outcome: out, Text: text, Calls: calls}, nil
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, &model.Error{Cause: turnv1.ModelGarbage, Text: "The model's answer was empty. Please try again.", Detail: "no text and no calls"}
+		return nil, &model.Error{
+			Class: model.Garbage, Cause: turnv1.ModelGarbage, Text: "The model's answer was empty. Please try again.", Detail: "no text and no calls",
+		}
 	}
 	if a.Cut {
 		text += "\n\n[The answer ends here: it reached the model's length limit.]"
@@ -98,16 +153,12 @@ func (c *caller) outcome(out turnv1.Outcome, a model.Answer, t *turn.Turn) (enve
 	return turnv1.Completed{Outcome: out, Answers: t.Messages, Text: text}, nil
 }
 
-// generate calls the model. A panic of an adapter is a failure of the model: it reads what strangers send, and the person
-// who waits is to be told.
-func (c *caller) generate(ctx context.Context, r model.Request, onDelta func(string)) (a model.Answer, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			c.log.Error("panic in a model call", "model", c.model.Name(), "panic", v, "stack", string(debug.Stack()))
-			a, err = model.Answer{}, &model.Error{
-				Cause: turnv1.ModelGarbage, Text: "The model's answer could not be read. Please try again.", Detail: fmt.Sprint("panic: ", v),
-			}
-		}
-	}()
-	return c.model.Generate(ctx, r, onDelta)
+// bound refuses the calls beyond what the turn may make. left is -1 where there is no bound.
+func bound(calls []turnv1.Call, left, limit int) {
+	if left < 0 {
+		return
+	}
+	for i := range calls[min(left, len(calls)):] {
+		calls[left+i].Refusal = fmt.Sprintf("one answer may make %d tool calls (limits.calls), and they are used up; answer with what you have", limit)
+	}
 }

@@ -23,21 +23,32 @@ func work() actor.Work[turn.State] {
 	}}}
 }
 
-func newCaller(m Model) *caller {
-	return &caller{model: m, limits: turn.DefaultLimits(), live: nobody{}, log: slog.New(slog.DiscardHandler)}
+func callerOf(t *testing.T, m Model, a Agent) *caller {
+	t.Helper()
+	c, err := newCaller(Config{Catalog: Only(m), Agents: map[string]Agent{MainAgent: a}, Log: slog.New(slog.DiscardHandler)}, nobody{}, nothing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
+
+// nothing keeps nothing.
+type nothing struct{}
+
+func (nothing) Value(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+func (nothing) SetValue(context.Context, string, []byte) error      { return nil }
 
 // TestACallThatIsEndedFromOutsideHasNoOutcome: the claim is somebody else's by then, or nobody wants the answer.
 func TestACallThatIsEndedFromOutsideHasNoOutcome(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(actor.ErrFenced)
-	if body, err := newCaller(NewOffline()).perform(ctx, work()); body != nil || !errors.Is(err, actor.ErrFenced) {
+	if body, err := callerOf(t, NewOffline(), Agent{}).perform(ctx, work()); body != nil || !errors.Is(err, actor.ErrFenced) {
 		t.Errorf("got %+v, %v", body, err)
 	}
 }
 
 func TestNothingIsPerformedWithoutAClaim(t *testing.T) {
-	if _, err := newCaller(NewOffline()).perform(t.Context(), actor.Work[turn.State]{}); !errors.Is(err, errNoClaim) {
+	if _, err := callerOf(t, NewOffline(), Agent{}).perform(t.Context(), actor.Work[turn.State]{}); !errors.Is(err, errNoClaim) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -65,7 +76,7 @@ func TestAnAdapterMayFailInAnyWay(t *testing.T) {
 		{"too many calls", func() (model.Answer, error) { return model.Answer{Calls: make([]model.RawCall, 100)}, nil }, turnv1.ModelGarbage, "too many"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			body, err := newCaller(adapter{NewOffline(), c.generate}).perform(t.Context(), work())
+			body, err := callerOf(t, adapter{NewOffline(), c.generate}, Agent{}).perform(t.Context(), work())
 			f, ok := body.(turnv1.Failed)
 			if err != nil || !ok || f.Cause != c.cause || !strings.Contains(f.Detail, c.detail) || f.Text == "" || f.Attempt != 2 || f.Answers[0] != "m1" {
 				t.Errorf("got %+v, %v", body, err)
@@ -75,9 +86,9 @@ func TestAnAdapterMayFailInAnyWay(t *testing.T) {
 }
 
 func TestAnAnswerAtItsLimitSaysSo(t *testing.T) {
-	body, err := newCaller(adapter{NewOffline(), func() (model.Answer, error) {
+	body, err := callerOf(t, adapter{NewOffline(), func() (model.Answer, error) {
 		return model.Answer{Text: "half a sen", Cut: true}, nil
-	}}).perform(t.Context(), work())
+	}}, Agent{}).perform(t.Context(), work())
 	if b, ok := body.(turnv1.Completed); err != nil || !ok || !strings.Contains(b.Text, "half a sen\n\n[The answer ends here") {
 		t.Errorf("got %+v, %v", body, err)
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
@@ -12,28 +15,40 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/internal/daily"
+	"github.com/jetclaw/jetclaw/services/turns/internal/router"
+	"github.com/jetclaw/jetclaw/services/turns/price"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// DefaultSystem is the system text of an agent that nobody has described.
-const DefaultSystem = "You are a helpful personal assistant. Answer briefly and plainly, in the language of the person who writes."
+// Budgets are what may be used in one day.
+type Budgets = daily.Budgets
 
-// Config is what the service needs. Conn, Model and Log are required.
+// Config is what the service needs. Conn, Catalog and Log are required.
 type Config struct {
-	Conn   *bus.Conn // as Spec().Name
-	Model  Model
-	Limits turn.Limits // zero: turn.DefaultLimits()
-	System string      // what the model is told first; "": DefaultSystem
-	Tools  []model.Tool
-	Log    *slog.Logger
+	Conn    *bus.Conn // as Spec().Name
+	Catalog Catalog
+	Agents  map[string]Agent // by name; MainAgent stands in for all others
+	Prices  price.Table
+	Budgets Budgets
+	Log     *slog.Logger
 }
 
 // Service runs turns. See the package comment.
 type Service struct {
+	conn  *bus.Conn
 	actor *actor.Actor[turn.State]
+	calls *caller
+	daily *daily.Accounts // nil: no budget of the day
 }
+
+// Endpoints of the service.
+const (
+	contextVerb = "context"
+	deleteVerb  = "delete"
+)
 
 // Spec says what the service does on the bus.
 func Spec() bus.Spec {
@@ -42,14 +57,19 @@ func Spec() bus.Spec {
 		Name: "turns",
 		Appends: []string{
 			kind(turnv1.Started{}), kind(turnv1.Continued{}), kind(turnv1.Resumed{}), kind(turnv1.Stepped{}),
-			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
-			kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}),
+			kind(turnv1.Overflowed{}), kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
+			kind(turnv1.CompactionStarted{}), kind(turnv1.CompactionFailed{}), kind(turnv1.SessionCompacted{}),
+			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}),
+			kind(noticev1.Posted{}) + ".turns",
 		},
 		Doorbells: []string{
 			kind(messagev1.Received{}), kind(messagev1.Control{}), kind(callv1.Completed{}) + ".*", kind(callv1.Denied{}),
 		},
+		Serves:    []string{contextVerb, deleteVerb},
 		Snapshots: true,
+		Values:    true, // which models are on hold
 		Live:      true,
+		Follows:   true, // only with a budget of the day
 	}
 }
 
@@ -58,44 +78,71 @@ func New(c Config) (*Service, error) {
 	switch {
 	case c.Conn == nil:
 		return nil, errors.New("turns needs a connection")
-	case c.Model == nil:
-		return nil, errors.New("turns needs a model")
+	case c.Catalog == nil:
+		return nil, errors.New("turns needs a catalog of models")
 	case c.Log == nil:
 		return nil, errors.New("turns needs a logger")
 	}
-	m, err := newMachine(c, c.Conn)
+	calls, err := newCaller(c, c.Conn, c.Conn)
 	if err != nil {
 		return nil, err
 	}
-	a, err := actor.New(m, c.Conn, Spec(), actor.Options{})
-	if err != nil {
+	s := &Service{conn: c.Conn, calls: calls}
+	if c.Budgets.Any() {
+		s.daily = daily.New(c.Conn, c.Budgets)
+		calls.daily = s.daily
+	}
+	if s.actor, err = actor.New(calls.machine(), c.Conn, Spec(), actor.Options{}); err != nil {
 		return nil, err
 	}
-	return &Service{actor: a}, nil
+	return s, nil
 }
 
-func newMachine(c Config, live Live) (actor.Machine[turn.State], error) {
-	if c.Limits == (turn.Limits{}) {
-		c.Limits = turn.DefaultLimits()
+func newCaller(c Config, live Live, store router.Store) (*caller, error) {
+	list, err := newAgents(c.Agents, c.Catalog, c.Prices)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.Limits.Validate(); err != nil {
-		return actor.Machine[turn.State]{}, fmt.Errorf("limits of turns: %w", err)
-	}
-	if c.System == "" {
-		c.System = DefaultSystem
-	}
-	calls := &caller{model: c.Model, tools: c.Tools, system: c.System, limits: c.Limits, live: live, log: c.Log}
+	return &caller{
+		agents: list, models: c.Catalog, prices: c.Prices, live: live, log: c.Log,
+		route: router.New(router.Config{Catalog: c.Catalog, Store: store, Log: c.Log}),
+	}, nil
+}
+
+func (c *caller) machine() actor.Machine[turn.State] {
 	return actor.Machine[turn.State]{
 		Service: Spec().Name,
 		Version: turn.Version,
 		Apply:   turn.State.Apply,
-		Next:    func(s turn.State, v machine.View) machine.Step { return s.Next(v, c.Limits) },
-		Perform: calls.perform,
-	}, nil
+		Next:    func(s turn.State, v machine.View) machine.Step { return s.Next(v, c.agents.rulesOf(v.Session)) },
+		Perform: c.perform,
+	}
 }
 
 // Run takes turns until ctx ends; then running model calls may finish for a while, and it returns when they have.
-func (s *Service) Run(ctx context.Context) error { return s.actor.Run(ctx) }
+func (s *Service) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.actor.Run(ctx) })
+	if s.daily != nil {
+		g.Go(func() error { return s.daily.Run(ctx) })
+	}
+	g.Go(func() error { return s.serve(ctx) })
+	return g.Wait()
+}
 
 // Ready returns once messages are answered, or with ctx's error.
 func (s *Service) Ready(ctx context.Context) error { return s.actor.Ready(ctx) }
+
+func (s *Service) serve(ctx context.Context) error {
+	if err := s.conn.Serve(ctx, contextVerb, s.answerContext); err != nil {
+		return fmt.Errorf("turns: %w", err)
+	}
+	if err := s.conn.Serve(ctx, deleteVerb, s.answerDelete); err != nil {
+		return fmt.Errorf("turns: %w", err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// callTime bounds what an endpoint does.
+const callTime = 10 * time.Second

@@ -43,15 +43,21 @@ type house struct {
 
 func start(t *testing.T, m turns.Model, limits turn.Limits, offered ...model.Tool) *house {
 	t.Helper()
+	return startWith(t, turns.Config{
+		Catalog: turns.Only(m), Agents: map[string]turns.Agent{turns.MainAgent: {Limits: limits, Tools: offered}},
+	})
+}
+
+func startWith(t *testing.T, c turns.Config) *house {
+	t.Helper()
 	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, tools), events: make(chan envelope.Event, 100)}
 	h.intake = h.server.Connect(t, "intake")
 	var err error
 	if h.session, err = session.New("main", "http", "test", "one"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := turns.New(turns.Config{
-		Conn: h.server.Connect(t, "turns"), Model: m, Limits: limits, Tools: offered, Log: slog.New(slog.DiscardHandler),
-	})
+	c.Conn, c.Log = h.server.Connect(t, "turns"), slog.New(slog.DiscardHandler)
+	s, err := turns.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +123,17 @@ func provider(t *testing.T, h http.HandlerFunc) turns.Model {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	m, err := turns.NewOpenAI(turns.OpenAIConfig{BaseURL: server.URL + "/v1", APIKey: "sk-test", Model: "fake-1", Provider: "local"})
+	return modelAt(t, turns.OpenAI, server.URL+"/v1")
+}
+
+// modelAt is a model of a provider called "local".
+func modelAt(t *testing.T, api turns.API, url string) turns.Model {
+	t.Helper()
+	c, err := turns.NewCatalog(turns.CatalogConfig{Providers: map[string]turns.Provider{"local": {API: api, BaseURL: url, APIKey: "sk-test"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Model("local/fake-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +179,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 	h.say(messagev1.Received{Text: "again"}, "k2")
 	until[turnv1.Completed](h)
 	prompt := prompts.Load().(string)
-	for _, want := range []string{turns.DefaultSystem, `"hello"`, `"hi there"`, `"again"`} {
+	for _, want := range []string{turns.DefaultInstructions, `"hello"`, `"hi there"`, `"again"`} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the second prompt lacks %s: %s", want, prompt)
 		}
@@ -259,12 +275,13 @@ func TestToolCalls(t *testing.T) {
 
 func TestNewNeedsItsParts(t *testing.T) {
 	h := start(t, turns.NewOffline(), turn.Limits{})
-	conn, log := h.server.Connect(t, "turns"), slog.New(slog.DiscardHandler)
+	conn, log, offline := h.server.Connect(t, "turns"), slog.New(slog.DiscardHandler), turns.Only(turns.NewOffline())
 	for name, c := range map[string]turns.Config{
-		"connection": {Model: turns.NewOffline(), Log: log},
-		"model":      {Conn: conn, Log: log},
-		"logger":     {Conn: conn, Model: turns.NewOffline()},
-		"limits":     {Conn: conn, Model: turns.NewOffline(), Log: log, Limits: turn.Limits{Rounds: 1}},
+		"connection": {Catalog: offline, Log: log},
+		"catalog":    {Conn: conn, Log: log},
+		"logger":     {Conn: conn, Catalog: offline},
+		"attempts":   {Conn: conn, Catalog: offline, Log: log, Agents: map[string]turns.Agent{"main": {Limits: turn.Limits{Rounds: 1}}}},
+		"mode":       {Conn: conn, Catalog: offline, Log: log, Agents: map[string]turns.Agent{"main": {Queues: map[string]turn.Mode{"http": "x"}}}},
 	} {
 		if _, err := turns.New(c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: %v", name, err)
@@ -277,7 +294,7 @@ func TestStartStop(t *testing.T) {
 	server := bustest.New(t, turns.Spec())
 	conn := server.Connect(t, "turns")
 	for i := range 10 {
-		s, err := turns.New(turns.Config{Conn: conn, Model: turns.NewOffline(), Log: slog.New(slog.DiscardHandler)})
+		s, err := turns.New(turns.Config{Conn: conn, Catalog: turns.Only(turns.NewOffline()), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

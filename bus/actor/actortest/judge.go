@@ -34,7 +34,7 @@ func (p *play[S]) judge() error {
 
 func (p *play[S]) judgeSession(s session.ID) error {
 	events := p.w.Events(s)
-	state, err := refold(p.sc.Machine, events)
+	state, err := refold(p.sc.Machine, s, events)
 	switch {
 	case err != nil:
 		return err
@@ -50,7 +50,7 @@ func (p *play[S]) judgeSession(s session.ID) error {
 	if err != nil {
 		return err
 	}
-	if step := p.sc.Machine.Next(*state, machine.View{Now: time.Now().UTC(), Worker: "judge"}); step != nil {
+	if step := p.sc.Machine.Next(*state, machine.View{Now: time.Now().UTC(), Session: s, Worker: "judge"}); step != nil {
 		return fmt.Errorf("no bell is left, but a step: %T", step)
 	}
 	for k, a := range p.actors {
@@ -76,7 +76,7 @@ func (p *play[S]) judgeSession(s session.ID) error {
 }
 
 // refold folds events as a stranger would; nil when the machine panics.
-func refold[S any](m actor.Machine[S], events []envelope.Event) (state *S, err error) {
+func refold[S any](m actor.Machine[S], s session.ID, events []envelope.Event) (state *S, err error) {
 	defer func() {
 		if recover() != nil {
 			state, err = nil, nil
@@ -90,7 +90,7 @@ func refold[S any](m actor.Machine[S], events []envelope.Event) (state *S, err e
 		prev = e.Cursor
 		at = m.Apply(at, e)
 	}
-	m.Next(at, machine.View{Now: time.Now().UTC()})
+	m.Next(at, machine.View{Now: time.Now().UTC(), Session: s})
 	return &at, nil
 }
 

@@ -69,7 +69,7 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 		begin()
 		s.introduce(c)
 		t := &talk{
-			shell: s, home: e.Home, where: e.Config.Remote.URL, alone: c.At == "", stream: stream{out: s.out, live: s.outTTY},
+			shell: s, home: e.Home, where: e.Config.Remote.URL, alone: c.At == "", stream: stream{screen: s.newScreen(nil), live: s.outTTY},
 			interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer), notes: make(chan string, 1),
 		}
 		t.desk = desk{conn: c.Conn, session: id, note: func(text string) {

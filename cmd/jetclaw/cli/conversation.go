@@ -52,7 +52,7 @@ func (c *conversation) over() {
 }
 
 func (c *conversation) leave() error {
-	c.stream.end()
+	c.stream.cut()
 	c.over()
 	if n := len(c.open); n > 0 {
 		fmt.Fprintf(c.err, "%d without an answer yet; it will be here when you come back\n", n)
@@ -75,7 +75,7 @@ func (c *conversation) linked(s nats.Status) {
 
 // stillOpen tells, once a message, what takes so long.
 func (c *conversation) stillOpen(ctx context.Context) {
-	if len(c.open) == 0 || c.longTold || c.away || c.stream.dirty {
+	if len(c.open) == 0 || c.longTold || c.away || c.stream.showing() {
 		return
 	}
 	c.longTold = true
@@ -139,9 +139,11 @@ func (c *conversation) happened(e envelope.Event) {
 		}
 		c.stream.finish(b.Text)
 	case turnv1.Failed:
+		c.stream.ended(b.Turn)
 		c.aside(b.Text)
 	case turnv1.Cancelled:
-		c.aside("Stopped.")
+		c.stream.ended(b.Turn)
+		c.aside(cancelled(b))
 	case turnv1.SessionReset:
 		c.aside("A new beginning.")
 	case noticev1.Posted:
@@ -170,15 +172,12 @@ func (c *conversation) aside(text string) {
 	fmt.Fprintln(c.err, forTerminal(text))
 }
 
-// delta shows a piece of an answer. While something is being typed the answer comes as a whole, for one line cannot be
-// both.
+// delta shows a piece of an answer.
 func (c *conversation) delta(d turns.Delta) {
 	c.long.Reset(longWait)
 	if c.stream.turn != d.Turn && c.open[strings.TrimSuffix(d.Turn, "/t")] {
 		c.over()
 		c.stream.begin(d.Turn)
 	}
-	if c.editor == nil || !c.editor.typing() {
-		c.stream.delta(d)
-	}
+	c.stream.delta(d)
 }

@@ -120,7 +120,7 @@ func (c *conversation) lines() (_ <-chan string, giveBack func() error, err erro
 	s.rawErr, s.err = c.editor, told{s.secrets.Writer(c.editor)}
 	if s.outTTY {
 		s.out = c.editor
-		c.stream.out = c.editor
+		c.stream.screen = s.newScreen(c.editor)
 	}
 	before := c.shell
 	c.shell = &s

@@ -31,6 +31,8 @@ type editor struct {
 	keys  keys   // guarded by mu
 	ready string // guarded by mu; for the terminal to read
 	ended bool   // guarded by mu; nothing more comes
+	out   io.Writer
+	tick  bool // guarded by mu; a ticker's text is on the line, and the cursor before it
 }
 
 // newEditor takes the terminal. Close gives it back.
@@ -41,7 +43,7 @@ func newEditor(in *os.File, out io.Writer, interrupt func()) (*editor, error) {
 	}
 	e := &editor{
 		in: in, was: was, lines: make(chan string), done: make(chan struct{}), nudge: make(chan struct{}, 1),
-		more: make(chan struct{}, 1), keys: keys{interrupt: interrupt},
+		more: make(chan struct{}, 1), keys: keys{interrupt: interrupt}, out: out,
 	}
 	e.term = term.NewTerminal(struct {
 		io.Reader
@@ -100,6 +102,10 @@ func (e *editor) read(p []byte) (int, error) {
 		n := copy(p, e.ready)
 		e.ready = e.ready[n:]
 		ended := e.ended
+		if n > 0 && e.tick { // before a key is drawn on it
+			_, _ = io.WriteString(e.out, eraseLine) // it fails as the next write does
+			e.tick = false
+		}
 		e.mu.Unlock()
 		if n > 0 {
 			return n, nil
@@ -139,7 +145,38 @@ func (e *editor) edit() {
 }
 
 // Write shows text above what is half typed.
-func (e *editor) Write(p []byte) (int, error) { return e.term.Write(p) }
+func (e *editor) Write(p []byte) (int, error) {
+	e.hide()
+	return e.term.Write(p)
+}
+
+// show puts a text on the line until something else has to be there. It must not fill the line. While something is being
+// typed it is not shown: one line cannot be both.
+func (e *editor) show(text string) {
+	e.mu.Lock() // no key comes between
+	defer e.mu.Unlock()
+	if e.keys.typing {
+		return
+	}
+	_, _ = io.WriteString(e.term, eraseLine+text+"\r") // it fails as the next write does
+	e.tick = true
+}
+
+// hide takes it away.
+func (e *editor) hide() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.tick {
+		_, _ = io.WriteString(e.term, eraseLine) // it fails as the next write does
+		e.tick = false
+	}
+}
+
+func (e *editor) up() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tick
+}
 
 // typing says whether something may stand half typed.
 func (e *editor) typing() bool {
@@ -157,6 +194,7 @@ func (e *editor) prompt(show bool) {
 		return
 	}
 	e.shown = show
+	e.hide()
 	e.fit()
 	e.mu.Lock() // no key comes between
 	defer e.mu.Unlock()

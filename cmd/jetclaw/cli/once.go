@@ -46,7 +46,7 @@ func (t *talk) once(ctx context.Context, message string) error {
 			long.Reset(longWait)
 		case a := <-answered:
 			if a.err != nil {
-				t.stream.end()
+				t.stream.cut()
 				return a.err
 			}
 			return t.show(ctx, receipt.MessageID, a.reply)
@@ -55,7 +55,7 @@ func (t *talk) once(ctx context.Context, message string) error {
 				t.note(text)
 			}
 		case <-long.C:
-			if !longTold && !t.stream.dirty {
+			if !longTold && !t.stream.showing() {
 				t.note(t.waitsFor(ctx, receipt.Cursor))
 			}
 			longTold = true
@@ -89,7 +89,7 @@ func (t *talk) show(ctx context.Context, message string, r intake.Reply) error {
 		t.stream.finish(r.Text)
 		return nil
 	}
-	t.stream.end()
+	t.stream.cut()
 	if r.Status == "awaiting_approval" {
 		fmt.Fprintf(t.err, "waits for an approval: %s\n", forTerminal(r.Text))
 		return &toldError{exitApproval}

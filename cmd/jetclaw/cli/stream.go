@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/services/turns"
@@ -12,21 +10,20 @@ import (
 // stream shows an answer as it comes and makes it whole at the end, so that its text is shown exactly once. Deltas are
 // lossy: after a gap it waits for the end.
 type stream struct {
-	out   io.Writer
-	live  bool // deltas are shown
-	turn  string
-	round int
-	try   int
-	last  int             // N of the last delta
-	shown strings.Builder // of this round and attempt
-	lost  bool            // a delta of this attempt is missing
-	dirty bool            // something is on the line
+	screen screen
+	live   bool // deltas are shown
+	turn   string
+	round  int
+	try    int
+	last   int             // N of the last delta
+	shown  strings.Builder // of this round and attempt
+	lost   bool            // a delta of this attempt is missing
 }
 
 // begin expects the answer of a turn.
 func (s *stream) begin(turn string) {
-	s.end()
-	*s = stream{out: s.out, live: s.live, turn: turn}
+	s.screen.finish()
+	*s = stream{screen: s.screen, live: s.live, turn: turn}
 }
 
 // delta shows a piece.
@@ -35,7 +32,7 @@ func (s *stream) delta(d turns.Delta) {
 		return
 	}
 	if d.Round != s.round || d.Attempt != s.try {
-		s.end()
+		s.screen.finish()
 		s.round, s.try, s.last, s.lost = d.Round, d.Attempt, 0, false
 		s.shown.Reset()
 	}
@@ -48,40 +45,42 @@ func (s *stream) delta(d turns.Delta) {
 	}
 	s.last = d.N
 	s.shown.WriteString(d.Text)
-	s.write(forTerminal(d.Text))
+	s.screen.grow(forTerminal(d.Text))
 }
 
 // finish shows what is missing of the whole text, or all of it when what was shown was something else.
 func (s *stream) finish(text string) {
 	rest, ok := strings.CutPrefix(text, s.shown.String())
 	if !ok {
-		s.end()
+		s.screen.drop()
 		rest = text
 	}
 	if s.live {
 		rest = forTerminal(rest)
 	}
-	s.write(rest)
-	s.end()
+	s.screen.grow(rest)
+	s.cut()
+}
+
+// cut ends an answer: more of it does not come. What has come stays.
+func (s *stream) cut() {
+	s.screen.finish()
 	s.shown.Reset()
 	s.turn = ""
 }
 
-func (s *stream) write(text string) {
-	if text == "" {
-		return
+// ended cuts the answer of a turn.
+func (s *stream) ended(turn string) {
+	if turn != "" && turn == s.turn {
+		s.cut()
 	}
-	fmt.Fprint(s.out, text)
-	s.dirty = !strings.HasSuffix(text, "\n")
 }
 
-// end closes the line.
-func (s *stream) end() {
-	if s.dirty {
-		fmt.Fprintln(s.out)
-		s.dirty = false
-	}
-}
+// end makes room for something else. The answer may go on below it.
+func (s *stream) end() { s.screen.yield() }
+
+// showing says whether the person sees that an answer is coming.
+func (s *stream) showing() bool { return s.screen.showing() }
 
 // decodeDelta reads a message of live.<session>; ok is false for anything else.
 func decodeDelta(data []byte) (d turns.Delta, ok bool) {

@@ -21,6 +21,7 @@ const (
 func Parse(a Answer, offered []Tool, running *turn.Turn) ([]turnv1.Call, error) {
 	if len(a.Calls) > maxCalls {
 		return nil, &Error{
+			Class:  Garbage,
 			Cause:  turnv1.ModelGarbage,
 			Text:   fmt.Sprintf("The model asked for %d tool calls at once, more than the %d that are allowed. Try a smaller task.", len(a.Calls), maxCalls),
 			Detail: "too many tool calls",

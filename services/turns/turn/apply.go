@@ -7,13 +7,15 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // Notes that stand where an answer would, so that the model knows and the two sides keep taking turns.
 const (
-	noteFailed    = "[no answer was given: the turn failed]"
-	noteCancelled = "[no answer was given: the person stopped it]"
+	noteFailed      = "[no answer was given: the turn failed]"
+	noteCancelled   = "[no answer was given: the person stopped it]"
+	noteInterrupted = "[no answer was given: the person wrote something else]"
 )
 
 // Apply folds one committed event. It never fails, ignores what it does not know, and leaves s as it was.
@@ -29,94 +31,78 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.resumed(ev, b.Claim)
 	case turnv1.Stepped:
 		return s.stepped(ev, b)
+	case turnv1.Overflowed:
+		return s.overflowed(ev, b)
 	case turnv1.Completed:
 		if !s.answers(b.Outcome) || !s.Turn.Open {
 			return s
 		}
-		s.Usage = sum(s.Usage, b.Usage)
-		return s.end(b.Answers, b.Text)
+		return s.spent(b.Outcome).end(ev.ID, b.Answers, b.Text)
 	case turnv1.Failed:
 		if !s.answers(b.Outcome) { // counts while waiting too: too many rounds, no time left
 			return s
 		}
-		s.Usage = sum(s.Usage, b.Usage)
-		return s.end(b.Answers, noteFailed)
+		return s.spent(b.Outcome).end(ev.ID, b.Answers, noteFailed)
 	case turnv1.Cancelled:
-		if s.Turn == nil || s.Turn.ID != b.Turn {
-			return s
-		}
-		return s.end(b.Answers, noteCancelled)
+		return s.cancelled(ev, b)
 	case callv1.Completed:
-		return s.result(ev, b.Turn, b.Call, shown(b))
+		return s.result(ev, b.Turn, b.Call, shown(b), false)
 	case callv1.Denied:
-		return s.result(ev, b.Turn, b.Call, "denied: "+b.Reason)
+		return s.result(ev, b.Turn, b.Call, "denied: "+b.Reason, true)
+	case turnv1.CompactionStarted:
+		return s.compacting(ev, b)
+	case turnv1.SessionCompacted:
+		return s.compacted(b)
+	case turnv1.CompactionFailed:
+		return s.uncompacted(b)
+	case turnv1.SessionConfigured:
+		return s.configured(b)
+	case noticev1.Posted:
+		return s.answered(b.Answers...)
 	case turnv1.SessionReset:
-		s.Past = nil
-		s.Inbox = without(s.Inbox, b.By)
-		return s
+		s.Past, s.Bytes, s.Retry, s.Summary, s.Compaction = nil, 0, 0, nil, nil
+		return s.answered(b.By)
 	case turnv1.SessionDeleted:
 		return State{}
 	}
 	return s
 }
 
-// fromOutside folds what people send. The same fact may be stored twice; the second one is passed by.
-func (s State) fromOutside(ev envelope.Event) State {
-	if s.knows(ev) {
-		return s
-	}
-	seen := s.Seen[max(0, len(s.Seen)+1-remembered):]
-	s.Seen = appended(seen, Fact{ID: ev.ID, Key: ev.Key})
-	switch b := ev.Body.(type) {
-	case messagev1.Received:
-		s.Inbox = appended(s.Inbox, Item{ID: ev.ID, Text: b.Text})
-	case messagev1.Edited:
-		i := slices.IndexFunc(s.Inbox, func(it Item) bool { return it.ID == b.Message && !it.New })
-		if i < 0 || s.Turn != nil && slices.Contains(s.Turn.Messages, b.Message) {
-			return s // answered, or shown to the model already: the edit is information only
-		}
-		s.Inbox = slices.Clone(s.Inbox)
-		s.Inbox[i].Text = b.Text
-	case messagev1.Control:
-		switch {
-		case b.Verb == messagev1.New:
-			s.Inbox = appended(s.Inbox, Item{ID: ev.ID, New: true})
-		case b.Verb == messagev1.Stop && s.Turn != nil && s.Turn.Stop == "":
-			s.Turn = s.Turn.with(func(t *Turn) { t.Stop = ev.ID })
-		}
-	}
-	return s
-}
-
-func (s State) knows(ev envelope.Event) bool {
-	return slices.ContainsFunc(s.Seen, func(f Fact) bool { return f.ID == ev.ID || f.Key != "" && f.Key == ev.Key }) ||
-		slices.ContainsFunc(s.Inbox, func(it Item) bool { return it.ID == ev.ID })
-}
-
 func (s State) started(ev envelope.Event, c turnv1.Claim) State {
 	if s.Turn != nil {
 		return s
 	}
-	var entries []Entry
-	for _, it := range s.Inbox {
-		if !it.New && slices.Contains(c.Messages, it.ID) {
-			entries = append(entries, Entry{Role: User, Text: it.Text})
-		}
-	}
+	entries := s.entriesOf(c.Messages)
 	if entries == nil {
 		return s // it would answer nothing
 	}
+	s.Compaction = nil // one that nobody asked for gives way
 	s.Turn = &Turn{ID: c.Turn, Messages: slices.Clone(c.Messages), Entries: entries}
 	s.Turn.claim(ev, c)
 	return s
+}
+
+// entriesOf are what messages of the inbox say, in its order.
+func (s State) entriesOf(messages []string) []Entry {
+	var entries []Entry
+	for _, it := range s.Inbox {
+		if it.message() && slices.Contains(messages, it.ID) {
+			entries = append(entries, Entry{Role: User, Text: it.Text})
+		}
+	}
+	return entries
 }
 
 func (s State) continued(ev envelope.Event, c turnv1.Claim) State {
 	if s.Turn == nil || s.Turn.ID != c.Turn || s.Turn.Open {
 		return s
 	}
+	steered := slices.DeleteFunc(slices.Clone(c.Messages), func(id string) bool { return slices.Contains(s.Turn.Messages, id) })
+	entries := s.entriesOf(steered)
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.closeCalls()
+		t.Entries = appended(t.Entries, entries...)
+		t.Messages = appended(t.Messages, steered...)
 		t.claim(ev, c)
 	})
 	return s
@@ -137,23 +123,51 @@ func (s State) stepped(ev envelope.Event, b turnv1.Stepped) State {
 	var calls []Call
 	for _, c := range b.Calls {
 		call := Call{ID: c.ID, Tool: c.Tool, Arguments: string(c.Arguments)}
-		if c.Refusal != "" {
-			call.Done, call.Result = true, "not called: "+c.Refusal
+		switch {
+		case c.Refusal != "":
+			call.Done, call.Own, call.Result = true, true, "not called: "+c.Refusal
+		case c.Answer != "":
+			call.Done, call.Own, call.Result = true, true, cut(c.Answer)
 		}
 		calls = append(calls, call)
 	}
-	s.Usage = sum(s.Usage, b.Usage)
+	s = s.spent(b.Outcome)
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.Entries = appended(t.Entries, Entry{Role: Assistant, Text: b.Text, Calls: calls})
-		t.Open = false
-		t.Cause = ev.ID
-		t.Spent += max(0, stamp(ev.Time).Sub(t.Claim.At))
+		t.Calls += len(calls)
+		t.close(ev)
+	})
+	return s
+}
+
+// overflowed leaves everything as it was before the call: it is made again, with less.
+func (s State) overflowed(ev envelope.Event, b turnv1.Overflowed) State {
+	if !s.answers(b.Outcome) || !s.Turn.Open {
+		return s
+	}
+	s = s.spent(b.Outcome)
+	s.Turn = s.Turn.with(func(t *Turn) {
+		t.Overflows++
+		t.close(ev)
+	})
+	return s
+}
+
+// spent accounts for the model call of an outcome. One that has no model was not about a call.
+func (s State) spent(o turnv1.Outcome) State {
+	if o.Model == "" {
+		return s
+	}
+	s.Usage = s.Usage.plus(o.Usage)
+	s.Turn = s.Turn.with(func(t *Turn) {
+		t.Usage = t.Usage.plus(o.Usage)
+		t.Model = o.Model
 	})
 	return s
 }
 
 // result gives an open call its result. An answer to anything else is dropped, so the first one wins.
-func (s State) result(ev envelope.Event, turn, call, text string) State {
+func (s State) result(ev envelope.Event, turn, call, text string, own bool) State {
 	if s.Turn == nil || s.Turn.ID != turn || s.Turn.Open {
 		return s
 	}
@@ -165,25 +179,38 @@ func (s State) result(ev envelope.Event, turn, call, text string) State {
 		t.Entries = slices.Clone(t.Entries)
 		last := &t.Entries[len(t.Entries)-1]
 		last.Calls = slices.Clone(last.Calls)
-		last.Calls[i].Done, last.Calls[i].Result = true, cut(text)
+		last.Calls[i].Done, last.Calls[i].Own, last.Calls[i].Result = true, own, cut(text)
 		t.Cause = ev.ID
 	})
 	return s
 }
 
+// cancelled takes messages out; when it names the running turn, it ends that.
+func (s State) cancelled(ev envelope.Event, b turnv1.Cancelled) State {
+	s = s.stopped(b.By)
+	switch {
+	case b.Turn == "":
+		s.Inbox = without(s.Inbox, b.Answers...)
+		return s
+	case s.Turn == nil || s.Turn.ID != b.Turn:
+		return s
+	case b.Reason == turnv1.Interrupted:
+		return s.end(ev.ID, b.Answers, noteInterrupted)
+	}
+	return s.end(ev.ID, b.Answers, noteCancelled)
+}
+
 // end finishes the turn with what was said last, and takes out of the inbox exactly the messages that it answers.
-func (s State) end(answers []string, last string) State {
+func (s State) end(by string, answers []string, last string) State {
 	t := s.Turn.with((*Turn).closeCalls)
 	t.Entries = appended(t.Entries, Entry{Role: Assistant, Text: last})
-	past := appended(s.Past, Exchange{Turn: t.ID, Entries: t.Entries, Bytes: size(t.Entries)})
-	total := 0
-	for _, x := range past {
-		total += x.Bytes
+	x := Exchange{Turn: t.ID, Entries: t.Entries, Bytes: size(t.Entries)}
+	past := appended(s.Past, x)
+	s.Bytes += x.Bytes
+	for ; s.Bytes > Kept && len(past) > 1; past = past[1:] {
+		s.Bytes -= past[0].Bytes
 	}
-	for ; total > Kept && len(past) > 1; past = past[1:] {
-		total -= past[0].Bytes
-	}
-	s.Past, s.Turn = past, nil
+	s.Past, s.Turn, s.Compaction, s.Ended = past, nil, nil, by
 	s.Inbox = without(s.Inbox, answers...)
 	return s
 }
@@ -203,6 +230,13 @@ func (t *Turn) claim(ev envelope.Event, c turnv1.Claim) {
 	}
 }
 
+// close ends the claim with an event that leaves the turn running.
+func (t *Turn) close(ev envelope.Event) {
+	t.Open = false
+	t.Cause = ev.ID
+	t.Spent += max(0, stamp(ev.Time).Sub(t.Claim.At))
+}
+
 // closeCalls gives every call without a result the result "cancelled".
 func (t *Turn) closeCalls() {
 	if !slices.ContainsFunc(t.calls(), func(c Call) bool { return !c.Done }) {
@@ -213,7 +247,7 @@ func (t *Turn) closeCalls() {
 	last.Calls = slices.Clone(last.Calls)
 	for i := range last.Calls {
 		if c := &last.Calls[i]; !c.Done {
-			c.Done, c.Result = true, "cancelled"
+			c.Done, c.Own, c.Result = true, true, "cancelled"
 		}
 	}
 }
@@ -226,10 +260,6 @@ func without(inbox []Item, ids ...string) []Item {
 		}
 	}
 	return rest
-}
-
-func sum(a, b turnv1.Usage) turnv1.Usage {
-	return turnv1.Usage{Input: a.Input + b.Input, Output: a.Output + b.Output}
 }
 
 // stamp drops what a snapshot would not keep of a time.

@@ -3,48 +3,187 @@ package turn
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
-// Next says what the session needs now, or nil when it is quiescent: no turn runs and the inbox is empty, or the turn
-// waits for open calls and nobody has asked to stop it. Only then may a doorbell be acked.
-func (s State) Next(v machine.View, l Limits) machine.Step {
-	if s.Turn != nil {
-		return s.Turn.next(v, l)
+// maxOverflows is how often a turn's request may be too long for the model.
+const maxOverflows = 3
+
+// Next says what the session needs now, or nil when it is quiescent: no turn or compaction runs and the inbox is empty, or
+// the turn waits for open calls and nobody has asked for anything else. Only then may a doorbell be acked.
+func (s State) Next(v machine.View, r Rules) machine.Step {
+	switch {
+	case len(s.Orders) > 0:
+		return s.reply(s.Orders[0], v, r)
+	case s.Stop != nil:
+		return s.stop()
 	}
+	if step := s.overfull(r); step != nil {
+		return step
+	}
+	switch {
+	case s.Turn != nil:
+		return s.run(v, r)
+	case s.Compaction != nil:
+		return s.compact(v, r)
+	}
+	return s.idle(v, r)
+}
+
+// stop ends what the stop binds to, in one event: the messages that waited and the turn that ran; before that a compaction
+// that somebody waits for. Whoever asks does it: the owner of a claim is fenced by this very append.
+func (s State) stop() machine.Step {
+	st := s.Stop
+	if c := s.Compaction; c != nil && st.Compaction == c.ID && s.Turn == nil {
+		return machine.Append{Cause: st.ID, Tell: c.Claim.Worker, Body: turnv1.CompactionFailed{
+			Compaction: c.ID, Attempt: c.Claim.Attempt, By: c.By, Cause: turnv1.Withdrawn, Text: "Stopped; the conversation is as it was.",
+		}}
+	}
+	var answers []string
+	turn, tell := "", ""
+	if s.Turn != nil && s.Turn.ID == st.Turn {
+		turn, tell = st.Turn, s.Turn.owner()
+		answers = slices.Clone(s.Turn.Messages)
+	}
+	waited := 0
+	for _, it := range s.Inbox {
+		if it.message() && slices.Contains(st.Messages, it.ID) && !slices.Contains(answers, it.ID) {
+			answers = append(answers, it.ID)
+			waited++
+		}
+	}
+	if len(answers) == 0 {
+		return post(st.ID, "There is nothing to stop.")
+	}
+	text := "Stopped."
+	if waited > 0 && turn != "" {
+		text = fmt.Sprintf("Stopped, and %s dropped.", counted(waited, "waiting message"))
+	}
+	return machine.Append{Cause: st.ID, Tell: tell, Body: turnv1.Cancelled{
+		Turn: turn, Answers: answers, By: st.ID, Reason: turnv1.Stopped, Text: text,
+	}}
+}
+
+// overfull drops messages when more wait than may, and says so.
+func (s State) overfull(r Rules) machine.Step {
+	var waiting []Item
+	for _, it := range s.Inbox {
+		if it.message() && (s.Turn == nil || !slices.Contains(s.Turn.Messages, it.ID)) {
+			waiting = append(waiting, it)
+		}
+	}
+	over := len(waiting) - r.Queue.Cap
+	if r.Queue.Cap == 0 || over <= 0 {
+		return nil
+	}
+	newest := waiting[len(waiting)-1].ID
+	dropped, which := waiting[len(waiting)-over:], "This message was not taken"
+	if r.Queue.Full == DropOldest {
+		dropped, which = waiting[:over], "The message that waited longest was dropped"
+	}
+	return machine.Append{Beside: true, Cause: newest, Body: turnv1.Cancelled{
+		Answers: ids(dropped), By: newest, Reason: turnv1.QueueFull,
+		Text: fmt.Sprintf("%s: %s already (limits.queue). Send it again later, or /stop what waits.", which, waits(r.Queue.Cap)),
+	}}
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 waits"
+	}
+	return fmt.Sprintf("%d wait", n)
+}
+
+// head is what comes next in the inbox, or nil.
+func (s State) head() *Item {
 	if len(s.Inbox) == 0 {
 		return nil
 	}
-	head := s.Inbox[0]
-	if head.New {
-		return machine.Append{Body: turnv1.SessionReset{By: head.ID}, Cause: head.ID}
-	}
-	// Queue mode followup: one message, one turn; what arrives meanwhile waits for its own.
-	t := &Turn{ID: head.ID + "/t", Messages: []string{head.ID}}
-	return machine.Append{Body: turnv1.Started{Claim: t.newClaim(v, l, 1, 1)}, Cause: head.ID, Claim: true}
+	return &s.Inbox[0]
 }
 
-func (t *Turn) next(v machine.View, l Limits) machine.Step {
+// idle is the step when neither a turn nor a compaction runs.
+func (s State) idle(v machine.View, r Rules) machine.Step {
+	head := s.head()
 	switch {
-	case t.Stop != "": // whoever asks: the owner of a claim is fenced by this very append
-		return machine.Append{
-			Body:  turnv1.Cancelled{Turn: t.ID, Answers: slices.Clone(t.Messages), By: t.Stop},
-			Cause: t.Stop, Tell: t.owner(),
+	case head == nil && s.due(r):
+		return s.beginCompaction(v, r, "", false)
+	case head == nil:
+		return nil
+	case head.Verb == messagev1.New && (!head.Keep || len(s.Past) == 0 && s.Summary == nil):
+		return machine.Append{Body: turnv1.SessionReset{By: head.ID}, Cause: head.ID}
+	case !head.message() && len(s.Past) == 0:
+		return post(head.ID, "There is nothing to summarise.")
+	case !head.message():
+		return s.beginCompaction(v, r, head.ID, true)
+	case s.starved(r):
+		return s.beginCompaction(v, r, "", false)
+	}
+	items := s.waiting()
+	switch s.mode(r) {
+	case Followup: // one message, one turn; what arrives meanwhile waits for its own
+		items = items[:1]
+	case Collect:
+		if until := quiet(items, r.Queue.Debounce); v.Now.Before(until) {
+			return machine.Wait{Until: until}
 		}
+	case Steer, Interrupt:
+	}
+	t := &Turn{ID: head.ID + "/t", Messages: ids(items)}
+	return machine.Append{Body: turnv1.Started{Claim: t.newClaim(v, r.Limits, 1, 1, t.Messages)}, Cause: items[len(items)-1].ID, Claim: true}
+}
+
+// quiet is when nothing has come for long enough, or the first has waited for ten times as long.
+func quiet(items []Item, d time.Duration) time.Time {
+	until, longest := items[len(items)-1].At.Add(d), items[0].At.Add(10*d)
+	if longest.Before(until) {
+		return longest
+	}
+	return until
+}
+
+// mode is the queue mode that holds here and now.
+func (s State) mode(r Rules) Mode {
+	if s.Settings.Queue.valid() {
+		return s.Settings.Queue
+	}
+	return r.Queue.Mode
+}
+
+// run is the step while a turn runs.
+func (s State) run(v machine.View, r Rules) machine.Step {
+	t := s.Turn
+	waiting := s.waiting()
+	switch {
+	case len(waiting) > 0 && s.mode(r) == Interrupt:
+		newest := waiting[len(waiting)-1].ID
+		return machine.Append{Cause: newest, Tell: t.owner(), Body: turnv1.Cancelled{
+			Turn: t.ID, Answers: slices.Clone(t.Messages), By: newest, Reason: turnv1.Interrupted, Text: "Interrupted by your next message.",
+		}}
+	case s.Compaction != nil:
+		return s.compact(v, r)
 	case t.Open:
-		return t.call(v, l)
+		return t.call(v, r.Limits)
 	case slices.ContainsFunc(t.calls(), func(c Call) bool { return !c.Done }):
 		return nil
-	case t.Claim.Round >= l.Rounds:
-		return t.fail(turnv1.TooManyRounds, fmt.Sprintf(
-			"I gave up: after %d rounds of tool calls there was still no answer. Try a smaller task, or ask me to go on.", t.Claim.Round))
-	case t.Spent >= l.TurnTime:
-		return t.fail(turnv1.TimedOut, fmt.Sprintf(
-			"I gave up: the time limit for one answer (%s) is used up. Try a smaller task, or ask me to go on.", l.TurnTime))
+	case t.Overflows >= maxOverflows:
+		return t.fail(turnv1.ContextOverflow,
+			"This conversation is too long for the model, even after it was shortened. Begin afresh with /new, or choose a model with a larger window (/model).")
+	case t.Overflows > 0 && !t.Squeezed && len(s.Past) > 0:
+		return s.beginCompaction(v, r, "", true)
 	}
-	return machine.Append{Body: turnv1.Continued{Claim: t.newClaim(v, l, t.Claim.Round+1, 1)}, Cause: t.Cause, Claim: true}
+	if step := t.over(r); step != nil {
+		return step
+	}
+	messages := t.Messages
+	if s.mode(r) == Steer {
+		messages = appended(messages, ids(waiting)...)
+	}
+	return machine.Append{Body: turnv1.Continued{Claim: t.newClaim(v, r.Limits, t.Claim.Round+1, 1, messages)}, Cause: t.Cause, Claim: true}
 }
 
 // call is the step while a model call is claimed. A deadline that has passed ends the claim for its owner too.
@@ -61,14 +200,14 @@ func (t *Turn) call(v machine.View, l Limits) machine.Step {
 			"I could not answer: the work on it was interrupted %d times. Please send the message again.", c.Attempt))
 	}
 	return machine.Append{
-		Body:  turnv1.Resumed{Claim: t.newClaim(v, l, c.Round, c.Attempt+1), From: c.Worker},
+		Body:  turnv1.Resumed{Claim: t.newClaim(v, l, c.Round, c.Attempt+1, t.Messages), From: c.Worker},
 		Cause: t.Cause, Claim: true,
 	}
 }
 
-func (t *Turn) newClaim(v machine.View, l Limits, round, attempt int) turnv1.Claim {
+func (t *Turn) newClaim(v machine.View, l Limits, round, attempt int, messages []string) turnv1.Claim {
 	return turnv1.Claim{
-		Turn: t.ID, Round: round, Attempt: attempt, Worker: v.Worker, Messages: slices.Clone(t.Messages),
+		Turn: t.ID, Round: round, Attempt: attempt, Worker: v.Worker, Messages: slices.Clone(messages),
 		Deadline: v.Now.Add(min(l.CallTime, l.TurnTime-t.Spent) + l.Grace),
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "1"
+const Version = "2"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -25,19 +26,95 @@ const (
 
 // State is the fold of one session. The zero value is a session that nobody has written to.
 type State struct {
-	Inbox []Item       `json:"inbox,omitempty"` // not yet answered, in arrival order; the running turn's messages included
-	Turn  *Turn        `json:"turn,omitempty"`  // the one that runs; never written through
-	Past  []Exchange   `json:"past,omitempty"`  // finished turns since the last reset, oldest first, about Kept bytes
-	Usage turnv1.Usage `json:"usage"`           // of all model calls of the session
-	Seen  []Fact       `json:"seen,omitempty"`  // the last facts from outside, oldest first, at most remembered
+	Inbox      []Item      `json:"inbox,omitempty"`      // not yet answered, in arrival order; the running turn's messages included
+	Turn       *Turn       `json:"turn,omitempty"`       // the one that runs; never written through
+	Stop       *Stop       `json:"stop,omitempty"`       // asked for and not carried out yet; never written through
+	Orders     []Order     `json:"orders,omitempty"`     // commands that are answered at once, oldest first
+	Past       []Exchange  `json:"past,omitempty"`       // finished turns since the last compaction, oldest first, about Kept bytes
+	Bytes      int         `json:"bytes,omitempty"`      // of Past
+	Summary    *Summary    `json:"summary,omitempty"`    // of what was before Past; never written through
+	Compaction *Compaction `json:"compaction,omitempty"` // the one that runs; never written through
+	Ended      string      `json:"ended,omitempty"`      // id of the event that ended the last turn
+	Retry      int         `json:"retry,omitempty"`      // after a compaction that failed: the Bytes at which it is due again
+	Settings   Settings    `json:"settings,omitzero"`    // chosen for this session
+	Usage      Total       `json:"usage"`                // of all model calls of the session
+	Seen       []Fact      `json:"seen,omitempty"`       // the last facts from outside, oldest first, at most remembered
 }
 
-// Item is something from outside that waits for its place: a message, or a request to begin afresh.
+// Item is something from outside that waits for its place: a message, or a command that is carried out in its order.
 type Item struct {
-	ID   string `json:"id"`
-	New  bool   `json:"new,omitempty"` // a control "new"; else a message
-	Text string `json:"text,omitempty"`
+	ID   string         `json:"id"`
+	Verb messagev1.Verb `json:"verb,omitempty"` // New or Compact; "" for a message
+	Keep bool           `json:"keep,omitempty"` // New: with a summary of what was before
+	Text string         `json:"text,omitempty"`
+	At   time.Time      `json:"at,omitzero"`
 }
+
+// message says whether it is one.
+func (i Item) message() bool { return i.Verb == "" }
+
+// Order is a command that is answered at once, whatever runs.
+type Order struct {
+	ID       string         `json:"id"`
+	Verb     messagev1.Verb `json:"verb"`
+	Argument string         `json:"argument,omitempty"`
+}
+
+// Stop is a request to stop: what it binds to is what was there at its own cursor.
+type Stop struct {
+	ID       string   `json:"id"`
+	Turn     string   `json:"turn,omitempty"`     // that ran
+	Messages []string `json:"messages,omitempty"` // that waited, the turn's own included
+	// Compaction is the id of the one that ran.
+	Compaction string `json:"compaction,omitempty"`
+}
+
+// Summary stands for turns that are no longer shown.
+type Summary struct {
+	Through string `json:"through"` // the last of them
+	Turns   int    `json:"turns"`
+	Text    string `json:"text"`
+}
+
+// Compaction is a model call that summarises finished turns.
+type Compaction struct {
+	ID      string `json:"id"`
+	Through string `json:"through"` // the last turn that it replaces
+	By      string `json:"by,omitempty"`
+	Cause   string `json:"cause"` // id of the event that claimed it
+	Claim   Claim  `json:"claim"`
+}
+
+// Settings are what a person has chosen for the session; "" leaves it to the agent.
+type Settings struct {
+	Model string `json:"model,omitempty"`
+	Queue Mode   `json:"queue,omitempty"`
+}
+
+// Total is what model calls have used.
+type Total struct {
+	Calls    int   `json:"calls,omitempty"`
+	Input    int   `json:"input,omitempty"`
+	Output   int   `json:"output,omitempty"`
+	Cost     int64 `json:"cost,omitempty"`     // billionths of a US dollar, of the calls whose price was known
+	Unpriced int   `json:"unpriced,omitempty"` // tokens of the others
+}
+
+// plus adds one model call.
+func (t Total) plus(u turnv1.Usage) Total {
+	t.Calls++
+	t.Input += u.Input
+	t.Output += u.Output
+	if u.Priced {
+		t.Cost += u.Cost
+	} else {
+		t.Unpriced += u.Input + u.Output
+	}
+	return t
+}
+
+// Tokens is all of them.
+func (t Total) Tokens() int { return t.Input + t.Output }
 
 // Fact identifies an event from outside: by its id, or by its source's own key.
 type Fact struct {
@@ -47,14 +124,18 @@ type Fact struct {
 
 // Turn is a running turn.
 type Turn struct {
-	ID       string        `json:"id"`
-	Messages []string      `json:"messages"` // that it answers, all of them in the inbox
-	Entries  []Entry       `json:"entries"`
-	Claim    Claim         `json:"claim"` // the last one
-	Open     bool          `json:"open"`  // the claim's model call has no outcome yet; else the turn waits for calls
-	Spent    time.Duration `json:"spent"` // in model calls that had an outcome
-	Stop     string        `json:"stop,omitempty"`
-	Cause    string        `json:"cause"` // id of the event that led to what comes next
+	ID        string        `json:"id"`
+	Messages  []string      `json:"messages"` // that it answers, all of them in the inbox
+	Entries   []Entry       `json:"entries"`
+	Claim     Claim         `json:"claim"` // the last one
+	Open      bool          `json:"open"`  // the claim's model call has no outcome yet; else the turn waits for calls
+	Spent     time.Duration `json:"spent"` // in model calls that had an outcome
+	Usage     Total         `json:"usage"`
+	Calls     int           `json:"calls,omitempty"`    // tool calls so far
+	Model     string        `json:"model,omitempty"`    // that answered last in this turn
+	Overflows int           `json:"overflow,omitempty"` // how often the request was too long for the model
+	Squeezed  bool          `json:"squeezed,omitempty"` // the past was compacted for it, or could not be
+	Cause     string        `json:"cause"`              // id of the event that led to what comes next
 }
 
 // Claim is a model call that somebody has announced.
@@ -99,6 +180,7 @@ type Call struct {
 	Arguments string `json:"arguments"` // JSON, as text: a snapshot must not reformat it
 	Done      bool   `json:"done"`
 	Result    string `json:"result,omitempty"`
+	Own       bool   `json:"own,omitempty"` // the result is jetclaw's own words; else it is foreign text
 }
 
 // OpenCalls are the ids of the calls that the running turn waits for.
@@ -113,6 +195,34 @@ func (s State) OpenCalls() []string {
 		}
 	}
 	return ids
+}
+
+// Quiet says that nothing runs and nothing waits.
+func (s State) Quiet() bool {
+	return s.Turn == nil && s.Compaction == nil && s.Stop == nil && len(s.Inbox)+len(s.Orders) == 0
+}
+
+// waiting are the messages of the inbox that the running turn does not answer, up to the first command.
+func (s State) waiting() []Item {
+	var out []Item
+	for _, it := range s.Inbox {
+		switch {
+		case s.Turn != nil && slices.Contains(s.Turn.Messages, it.ID):
+		case !it.message():
+			return out
+		default:
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+func ids(items []Item) []string {
+	out := make([]string, len(items))
+	for i, it := range items {
+		out[i] = it.ID
+	}
+	return out
 }
 
 // calls are those of the last thing said. Only they can be open.

@@ -6,53 +6,23 @@
 // as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them.
 package config
 
-import (
-	"time"
-)
-
 // Config is jetclaw.yaml. Sections that this build does not use yet are read and checked all the same.
 type Config struct {
-	Models   Models           `yaml:"models"`
-	Agents   map[string]Agent `yaml:"agents"`
-	Tools    map[string]Tool  `yaml:"tools"`
-	Channels Channels         `yaml:"channels"`
-	Owners   []string         `yaml:"owners"` // identities: local, "telegram:12345", "http:<token name>"
-	Bus      Bus              `yaml:"bus"`
-	Log      Log              `yaml:"log"`
-	Outbox   Outbox           `yaml:"outbox"`
-	Limits   Limits           `yaml:"limits"`
-	Remote   Remote           `yaml:"remote"`
-	MCP      any              `yaml:"mcp"` // kept as it is
+	Models    Models           `yaml:"models"`
+	Agents    map[string]Agent `yaml:"agents"`
+	Tools     map[string]Tool  `yaml:"tools"`
+	Channels  Channels         `yaml:"channels"`
+	Owners    []string         `yaml:"owners"` // identities: local, "telegram:12345", "http:<token name>"
+	Bus       Bus              `yaml:"bus"`
+	Log       Log              `yaml:"log"`
+	Outbox    Outbox           `yaml:"outbox"`
+	Limits    Limits           `yaml:"limits"`
+	Budget    Budget           `yaml:"budget"` // of one day, all agents together
+	Retention Retention        `yaml:"retention"`
+	Remote    Remote           `yaml:"remote"`
+	MCP       any              `yaml:"mcp"` // kept as it is
 
 	at map[string]Position // where each path stands in the file
-}
-
-// Models says who answers. Without any, the environment and local servers are looked at.
-type Models struct {
-	Default   string              `yaml:"default"` // provider/model
-	Providers map[string]Provider `yaml:"providers"`
-}
-
-// Provider is one model API.
-type Provider struct {
-	API     string `yaml:"api"` // openai, anthropic
-	BaseURL string `yaml:"base_url"`
-	APIKey  Secret `yaml:"api_key"`
-}
-
-// Agent is one persona with its own sessions; its name is the first part of their ids.
-type Agent struct {
-	Model        string     `yaml:"model"`        // provider/model; default models.default
-	Instructions string     `yaml:"instructions"` // the system prompt
-	Workspace    string     `yaml:"workspace"`    // folder, relative to the home
-	Queue        string     `yaml:"queue"`        // what a message during a turn does: followup
-	Tools        AgentTools `yaml:"tools"`
-}
-
-// AgentTools chooses what a model is offered.
-type AgentTools struct {
-	Allow []string `yaml:"allow"`
-	Deny  []string `yaml:"deny"`
 }
 
 // Tool switches one built-in tool.
@@ -104,58 +74,24 @@ type Outbox struct {
 	OnUnknown string `yaml:"on_unknown"` // resend, hold: a reply that may have arrived already
 }
 
-// Limits bound what one message may cost.
-type Limits struct {
-	MessageBytes Bytes    `yaml:"message_bytes"` // a longer one is refused
-	Call         Duration `yaml:"call"`          // one model call
-	Turn         Duration `yaml:"turn"`          // all calls of a turn
-	Rounds       int      `yaml:"rounds"`        // model calls of a turn
-}
-
 // Remote is a bus elsewhere that chat and events talk to instead of the home's own.
 type Remote struct {
 	URL   string `yaml:"url"`
 	Creds string `yaml:"creds"` // file or folder with the keys
 }
 
-// MainAgent is the agent that exists without being configured.
-const MainAgent = "main"
-
-// Model is the model that answers and the setting that names it; "" when the configuration leaves the choice open.
-func (c *Config) Model() (ref, path string) {
-	path = c.answers()
-	if path == "models.default" {
-		return c.Models.Default, path
-	}
-	return c.Agents[MainAgent].Model, path
-}
-
-// answers is the path of the setting that says which model answers.
-func (c *Config) answers() string {
-	if c.Agents[MainAgent].Model != "" {
-		return "agents." + MainAgent + ".model"
-	}
-	return "models.default"
-}
-
 // Default is the configuration of an empty file.
 func Default() *Config {
 	return &Config{
-		Channels: Channels{HTTP: HTTP{Listen: "127.0.0.1:7450"}},
-		Owners:   []string{"local"},
-		Agents:   map[string]Agent{MainAgent: DefaultAgent()},
-		Bus:      Bus{Sync: "always", Listen: "127.0.0.1:0"},
-		Log:      Log{Level: "info", Format: "auto"},
-		Outbox:   Outbox{OnUnknown: "resend"},
-		Limits: Limits{
-			MessageBytes: 256 << 10, Call: Duration(2 * time.Minute), Turn: Duration(10 * time.Minute), Rounds: 25,
-		},
+		Channels:  Channels{HTTP: HTTP{Listen: "127.0.0.1:7450"}},
+		Owners:    []string{"local"},
+		Agents:    map[string]Agent{MainAgent: DefaultAgent()},
+		Bus:       Bus{Sync: "always", Listen: "127.0.0.1:0"},
+		Log:       Log{Level: "info", Format: "auto"},
+		Outbox:    Outbox{OnUnknown: "resend"},
+		Limits:    defaultLimits(),
+		Retention: Retention{Archive: "archive"},
 	}
-}
-
-// DefaultAgent is what an agent is where its section says nothing.
-func DefaultAgent() Agent {
-	return Agent{Workspace: "workspace", Queue: "followup", Tools: AgentTools{Allow: []string{"*"}}}
 }
 
 // defaultOf is what an entry of a map starts from.

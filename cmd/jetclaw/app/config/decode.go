@@ -72,9 +72,10 @@ func (d *decoder) document(data []byte, c *Config) {
 }
 
 func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
-	switch n.(type) {
-	case *ast.NullNode, *ast.CommentGroupNode:
+	if empty(n) {
 		return
+	}
+	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.indirect(n, path)
 		return
@@ -87,6 +88,9 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer: // a value that may be absent
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(n, v.Elem(), path)
 	case reflect.Struct:
 		d.structure(n, v, path)
 	case reflect.Map:
@@ -118,6 +122,15 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 	default:
 		panic("config: no way to read a " + v.Kind().String())
 	}
+}
+
+// empty says whether nothing is written there.
+func empty(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.NullNode, *ast.CommentGroupNode:
+		return true
+	}
+	return false
 }
 
 func (d *decoder) indirect(n ast.Node, path string) {
@@ -158,8 +171,11 @@ func textOf(n ast.Node) (string, bool) {
 
 func (d *decoder) scalar(n ast.Node, s scalar, path string) {
 	text, ok := textOf(n)
-	if i, isInt := n.(*ast.IntegerNode); isInt {
-		text, ok = i.Token.Value, true
+	switch n := n.(type) { // as it is written: a float would lose digits
+	case *ast.IntegerNode:
+		text, ok = n.Token.Value, true
+	case *ast.FloatNode:
+		text, ok = n.Token.Value, true
 	}
 	if !ok {
 		d.wrongType(n, path, "one value")
@@ -206,6 +222,9 @@ func (d *decoder) dictionary(n ast.Node, v reflect.Value, path string) {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
 	d.mapping(n, path, func(_ ast.Node, name string, value ast.Node) {
+		if v.Type().Elem().Kind() == reflect.String && empty(value) { // nor is a name without a value there
+			return
+		}
 		key, e := reflect.ValueOf(name), reflect.New(v.Type().Elem()).Elem()
 		if def := defaultOf(path); def != nil {
 			e.Set(reflect.ValueOf(def))

@@ -60,19 +60,46 @@ func (b Bytes) MarshalYAML() (any, error) { return b.String(), nil }
 // MarshalText writes it as it is read.
 func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// Duration is a time.Duration that is written as 30s, 5m or 1h30m.
+// Duration is a time.Duration that is written as 30s, 5m, 1h30m or 180d. A day has 24 hours.
 type Duration time.Duration
 
+// maxDays is how many fit.
+const maxDays = int64(math.MaxInt64 / day)
+
 func (d *Duration) parse(text string) error {
-	x, err := time.ParseDuration(strings.TrimSpace(text))
-	if err != nil {
-		return errors.New("a duration is written as 30s, 5m or 1h30m")
+	wrong := errors.New("a duration is written as 30s, 5m, 1h30m or 180d")
+	rest, days := strings.TrimSpace(text), int64(0)
+	if number, after, ok := strings.Cut(rest, "d"); ok {
+		if !digits(number) || strings.ContainsAny(after, "-+") {
+			return wrong
+		}
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n > maxDays {
+			return errors.New("this duration is too long")
+		}
+		if days, rest = n, after; rest == "" {
+			rest = "0"
+		}
 	}
-	*d = Duration(x)
+	x, err := time.ParseDuration(rest)
+	if err != nil {
+		return wrong
+	}
+	if x > math.MaxInt64-time.Duration(days)*day {
+		return errors.New("this duration is too long")
+	}
+	*d = Duration(time.Duration(days)*day + x)
 	return nil
 }
 
 func (d Duration) String() string {
+	if whole := time.Duration(d) / day; whole > 0 {
+		s := strconv.FormatInt(int64(whole), 10) + "d"
+		if rest := d % Duration(day); rest != 0 {
+			s += rest.String()
+		}
+		return s
+	}
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

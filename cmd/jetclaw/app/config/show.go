@@ -15,3 +15,15 @@ func (c *Config) YAML() ([]byte, error) {
 	}
 	return out, nil
 }
+
+// MarshalYAML writes zeros too: where there is a default, to leave one out would mean that default.
+func (l Limits) MarshalYAML() ([]byte, error) {
+	type plain Limits
+	return yaml.Marshal(plain(l))
+}
+
+// MarshalYAML writes zeros too: they say that all is kept.
+func (r Retention) MarshalYAML() ([]byte, error) {
+	type plain Retention
+	return yaml.Marshal(plain(r))
+}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
 )
@@ -36,6 +35,8 @@ func (c *Config) Validate(file string) ([]Problem, []Warning) {
 	k.agents()
 	k.channels()
 	k.bus()
+	k.limits()
+	k.retention()
 	k.rest()
 	k.notYet()
 	return k.problems, k.warnings
@@ -48,70 +49,6 @@ func (k *checker) oneOf(path, value string, allowed ...string) {
 			hint = `did you mean "` + n + `"?`
 		}
 		k.fail(path, "must be one of "+strings.Join(allowed, ", "), hint)
-	}
-}
-
-// Offline is the name of the built-in provider, and of its model.
-const Offline = "offline"
-
-func (k *checker) models() {
-	for _, name := range slices.Sorted(maps.Keys(k.c.Models.Providers)) {
-		p, path := k.c.Models.Providers[name], "models.providers."+name
-		if name == "" || strings.Contains(name, "/") {
-			k.fail(path, "the name of a provider is not empty and has no slash", "")
-		}
-		if name == Offline {
-			k.fail(path, "this name belongs to the built-in offline model", "choose another")
-		}
-		k.oneOf(path+".api", p.API, "openai", "anthropic")
-		if p.BaseURL == "" {
-			continue
-		}
-		u := k.httpURL(path+".base_url", p.BaseURL)
-		if u != nil && (u.RawQuery != "" || u.Fragment != "") {
-			k.fail(path+".base_url", "holds a query or a fragment", "a key is written as env:NAME or file:PATH in api_key")
-		}
-		if u != nil && u.Scheme == "http" && p.APIKey.Set() && !loopback(u.Hostname()) {
-			k.warn(path+".base_url", "the key and every conversation cross the network unencrypted; use https")
-		}
-	}
-	if k.c.Models.Default != "" {
-		k.model("models.default", k.c.Models.Default)
-	}
-}
-
-func (k *checker) model(path, ref string) {
-	if ref == Offline {
-		return
-	}
-	provider, model, ok := strings.Cut(ref, "/")
-	if !ok || provider == "" || model == "" {
-		k.fail(path, "a model is written as provider/model", "")
-		return
-	}
-	p, ok := k.c.Models.Providers[provider]
-	if ok && p.API == "anthropic" && path == k.c.answers() {
-		k.fail(path, "the Anthropic API is not in this build yet, so that "+ref+" cannot answer",
-			"choose a model of a provider with api: openai, or offline")
-	}
-	if !ok && provider != Offline {
-		known := append(slices.Sorted(maps.Keys(k.c.Models.Providers)), Offline)
-		k.fail(path, `no provider "`+provider+`" under models.providers`, suggest.Hint(provider, known))
-	}
-}
-
-func (k *checker) agents() {
-	for _, name := range slices.Sorted(maps.Keys(k.c.Agents)) {
-		a, path := k.c.Agents[name], "agents."+name
-		if name == "" {
-			k.fail(path, "an agent needs a name", "")
-		}
-		if a.Model != "" {
-			k.model(path+".model", a.Model)
-		}
-		if k.oneOf(path+".queue", a.Queue, "followup", "collect", "steer", "interrupt"); a.Queue != "followup" {
-			k.warn(path+".queue", "not in this build yet: a message during a turn waits for its end (followup)")
-		}
 	}
 }
 
@@ -169,19 +106,6 @@ func (k *checker) rest() {
 		k.warn("outbox.on_unknown", "a reply that may or may not have arrived is not sent again: after a crash somebody has to "+
 			"look, and what follows in that session waits")
 	}
-	l := k.c.Limits
-	if l.MessageBytes < 1 || l.MessageBytes > 512<<10 {
-		k.fail("limits.message_bytes", "must be between 1 and 512KiB", "")
-	}
-	if l.Call < Duration(time.Second) {
-		k.fail("limits.call", "must be at least 1s", "")
-	}
-	if l.Turn < l.Call {
-		k.fail("limits.turn", "must not be shorter than limits.call ("+l.Call.String()+")", "")
-	}
-	if l.Rounds < 1 {
-		k.fail("limits.rounds", "must be at least 1", "")
-	}
 	if r := k.c.Remote; r.URL != "" {
 		if u, err := url.Parse(r.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
 			k.fail("remote.url", "must be a URL as nats://host:4222 or tls://host:4222", "")
@@ -192,11 +116,6 @@ func (k *checker) rest() {
 }
 
 func (k *checker) notYet() {
-	for _, name := range slices.Sorted(maps.Keys(k.c.Agents)) {
-		if a := k.c.Agents[name]; name != MainAgent && (a.Model != "" || a.Instructions != "") {
-			k.warn("agents."+name, "agents of their own are not in this build yet: it answers as "+MainAgent+" does")
-		}
-	}
 	if len(k.c.Channels.Telegram) > 0 {
 		k.warn("channels.telegram", "Telegram is not in this build yet: no bot is started")
 	}

@@ -1,154 +1,152 @@
-// Package models decides which model answers.
+// Package models decides which models can answer, and which of them does where nobody says.
 //
-// It is the first of these that is there:
+// The default is the first of these that is there:
 //
-//	agents.main.model, models.default        of the configuration
+//	models.default, agents.main.model        of the configuration
 //	OPENAI_API_KEY or OPENAI_BASE_URL        with OPENAI_MODEL; an error when they cannot be used
-//	ANTHROPIC_API_KEY                        not in this build yet: said, and passed by
+//	ANTHROPIC_API_KEY                        with ANTHROPIC_BASE_URL and ANTHROPIC_MODEL; the same
 //	a local OpenAI-compatible server         Ollama, llama.cpp or LM Studio on its usual loopback port
 //	the offline model                        repeats what it is told, needs nothing
 //
-// Nothing but the last three is asked over the network, and only GET /v1/models: the choice costs no tokens.
+// Besides it, all configured providers can be chosen, and both of the environment where it is asked. A model that
+// somebody asked for (as a default, a fallback or an agent's) is never replaced by another one: without its key nothing
+// starts. A provider that nobody names is only left out, with a note.
+//
+// Nothing is asked over the network but the local servers, and an OPENAI_BASE_URL without OPENAI_MODEL; and those only
+// for GET /v1/models: the choice costs no tokens.
 package models
 
 import (
-	"context"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 )
 
-// API is the protocol that a model speaks.
+// API is the protocol that a provider speaks.
 type API string
 
 const (
-	OpenAI  API = "openai"
-	Offline API = "offline"
+	OpenAI    API = "openai"
+	Anthropic API = "anthropic"
+	Offline   API = "offline"
 )
 
-// Choice is one model and why it was chosen.
-type Choice struct {
-	API      API
-	Provider string // first half of its name
-	Model    string
-	BaseURL  string // "" for the offline model
-	Key      string // a secret; "" for none
-	Reason   string // where the choice comes from: "OPENAI_API_KEY", "models.default"
+// Provider is one that can be used.
+type Provider struct {
+	API     API
+	BaseURL string // "" for the offline model
+	Key     string `json:"-"` // a secret; "" for none
+	Context int    // tokens of its models' window; 0: unknown
+	Vendor  string // "openai", "anthropic" when it is that company's own API, whose prices are known; else ""
 }
 
-// Name is "provider/model".
-func (c Choice) Name() string { return c.Provider + "/" + c.Model }
-
-// String says which model answers, where it is and why, without its key.
-func (c Choice) String() string {
-	if c.API == Offline {
-		return c.Name() + " (built in: it only repeats what it is told)"
+// String leaves the key out.
+func (p Provider) String() string {
+	if p.API == Offline {
+		return "built in"
 	}
-	return fmt.Sprintf("%s at %s (%s)", c.Name(), c.BaseURL, c.Reason)
+	return fmt.Sprintf("%s API at %s", p.API, p.BaseURL)
 }
 
 // GoString keeps %#v from showing the key.
-func (c Choice) GoString() string { return c.String() }
+func (p Provider) GoString() string { return p.String() }
 
-// Source is what a choice is made from.
-type Source struct {
-	Config     *config.Config
-	ConfigFile string
-	Resolver   config.Resolver // of secrets, and the environment
-	Local      []Local         // servers to look for; LocalServers as a rule
+// Agent is which models answer for one agent.
+type Agent struct {
+	Model     string
+	Fallbacks []string // asked in this order when the model cannot answer; the model is not among them
 }
 
-// Choose decides. The notes are for the person in front of it. An error is a
-// *config.SecretError or an *EnvError: a model that somebody asked for is never replaced by another one.
-func Choose(ctx context.Context, s Source) (Choice, []string, error) {
-	c := chooser{Source: s}
-	ref, path := s.Config.Model()
-	choice, err := c.choose(ctx, path, ref)
-	return choice, c.notes, err
+// Setup is all that can answer. Models are written as references, provider/model, in the canonical form
+// (config.CanonicalModel), and the provider of each is in Providers.
+type Setup struct {
+	Providers map[string]Provider // "offline" is always there
+	Default   string              // of agents without a model of their own
+	Fallbacks []string            // of agents without fallbacks of their own
+	Agents    map[string]Agent    // the configured ones, main included
+	Named     []string            // each model that is named anywhere, once: the default, fallbacks, those of agents
+	Reason    string              // where the main agent's model comes from: "OPENAI_API_KEY", "models.default"
 }
 
-type chooser struct {
-	Source
-	notes []string
+// Agent is which models answer for an agent, configured or not.
+func (s Setup) Agent(name string) Agent {
+	if a, ok := s.Agents[name]; ok {
+		return a
+	}
+	return Agent{Model: s.Default, Fallbacks: s.Fallbacks}
 }
 
-func (c *chooser) note(format string, args ...any) {
-	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+// Find is the provider of a reference and the model's name there.
+func (s Setup) Find(ref string) (p Provider, model string, ok bool) {
+	name, model, _ := strings.Cut(config.CanonicalModel(ref), "/")
+	p, ok = s.Providers[name]
+	return p, model, ok && model != ""
 }
 
-func (c *chooser) choose(ctx context.Context, path, ref string) (Choice, error) {
-	if ref == "" {
-		return c.environment(ctx)
+// Names are those of the providers, sorted.
+func (s Setup) Names() []string { return slices.Sorted(maps.Keys(s.Providers)) }
+
+// Describe says what a model is and where, without its key.
+func (s Setup) Describe(ref string) string {
+	ref = config.CanonicalModel(ref)
+	p, _, ok := s.Find(ref)
+	switch {
+	case !ok:
+		return ref + " (there is no such provider)"
+	case p.API == Offline:
+		return ref + " (built in: it only repeats what it is told)"
 	}
-	provider, model, _ := strings.Cut(ref, "/")
-	if provider == config.Offline {
-		return offline(path), nil
-	}
-	p := c.Config.Models.Providers[provider]
-	warnings, err := c.Config.Resolve(c.Resolver, c.ConfigFile, "models.providers."+provider+".api_key", &p.APIKey)
-	if err != nil {
-		return Choice{}, err
-	}
-	for _, w := range warnings {
-		c.note("%s", w)
-	}
-	base := p.BaseURL
-	if base == "" {
-		base = openAIBase
-	}
-	return Choice{API: OpenAI, Provider: provider, Model: model, BaseURL: base, Key: p.APIKey.Value(), Reason: path}, nil
+	return ref + " at " + p.BaseURL
 }
 
+// String says which model answers for the main agent, where it is and why.
+func (s Setup) String() string {
+	ref := s.Agent(config.MainAgent).Model
+	if p, _, _ := s.Find(ref); p.API == Offline {
+		return s.Describe(ref)
+	}
+	return s.Describe(ref) + " (" + s.Reason + ")"
+}
+
+// GoString keeps %#v from showing keys.
+func (s Setup) GoString() string { return s.String() }
+
+// Addresses of the APIs, and the models that are asked where nobody says which.
 const (
-	openAIBase  = "https://api.openai.com/v1"
-	openAIModel = "gpt-4o-mini" // where nobody says which
+	openAIBase     = "https://api.openai.com/v1"
+	openAIModel    = "gpt-4o-mini"
+	anthropicBase  = "https://api.anthropic.com"
+	anthropicModel = "claude-sonnet-5-5"
 )
 
-func offline(reason string) Choice {
-	return Choice{API: Offline, Provider: config.Offline, Model: "echo", Reason: reason}
-}
-
-// environment looks at the environment, then around on this machine.
-func (c *chooser) environment(ctx context.Context) (Choice, error) {
-	if err := CheckEnvironment(c.Resolver); err != nil {
-		return Choice{}, err
-	}
-	key, base := variable(c.Resolver, envKey), variable(c.Resolver, envBase)
-	if key != "" || base != "" {
-		return c.openAI(ctx, key, base, variable(c.Resolver, "OPENAI_MODEL")), nil
-	}
-	if anthropic := variable(c.Resolver, "ANTHROPIC_API_KEY"); anthropic != "" {
-		c.Resolver.Known(anthropic)
-		c.note("ANTHROPIC_API_KEY is set, but the Anthropic API is not in this build yet")
-	}
-	if choice, ok := probe(ctx, c.Local); ok {
-		return choice, nil
-	}
-	c.note("no model is configured and no local server answers: set OPENAI_API_KEY, or start Ollama, llama.cpp or LM Studio")
-	return offline("nothing else is there"), nil
-}
-
-func (c *chooser) openAI(ctx context.Context, key, base, model string) Choice {
-	choice := Choice{API: OpenAI, Provider: "openai", Model: model, BaseURL: base, Key: key, Reason: envKey}
-	if key == "" {
-		choice.Reason = envBase
-	}
-	if base == "" {
-		choice.BaseURL = openAIBase
-	}
+// provider completes one with what its API implies.
+func provider(api API, base, key string, context int) Provider {
 	switch {
-	case model != "":
+	case api == Anthropic && base == "":
+		base = anthropicBase
+	case api == Anthropic: // its client adds /v1, which people write too, as for the other API
+		base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
 	case base == "":
-		choice.Model = openAIModel
-		c.note("OPENAI_MODEL is not set: %s", openAIModel)
-	default:
-		choice.Model = "default"
-		if id, err := firstModel(ctx, choice.BaseURL, key); err == nil {
-			choice.Model = id
-		} else {
-			c.note("OPENAI_MODEL is not set and %s does not list its models: asking it for %q", base, choice.Model)
-		}
+		base = openAIBase
 	}
-	return choice
+	return Provider{API: api, BaseURL: base, Key: key, Context: context, Vendor: vendor(base)}
+}
+
+// vendor goes by the host alone: a proxy with the same API may ask for other prices.
+func vendor(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	switch strings.ToLower(u.Hostname()) {
+	case "api.openai.com":
+		return "openai"
+	case "api.anthropic.com":
+		return "anthropic"
+	}
+	return ""
 }

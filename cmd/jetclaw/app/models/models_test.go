@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -43,21 +44,28 @@ func nobody(t *testing.T) string {
 	return "http://" + l.Addr().String() + "/v1"
 }
 
-func choose(t *testing.T, yaml string, env map[string]string, local ...Local) (Choice, []string, []string, error) {
+func source(t *testing.T, yaml string, env map[string]string, local ...Local) (s Source, known *[]string) {
 	t.Helper()
 	c, _, err := config.Parse("c.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var known []string
-	got, notes, err := Choose(t.Context(), Source{
+	known = new([]string)
+	return Source{
 		Config: c, ConfigFile: "c.yaml", Local: local,
 		Resolver: config.Resolver{
+			Home:   t.TempDir(),
 			Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok },
-			Known:  func(v ...string) { known = append(known, v...) },
+			Known:  func(v ...string) { *known = append(*known, v...) },
 		},
-	})
-	return got, notes, known, err
+	}, known
+}
+
+func resolve(t *testing.T, yaml string, env map[string]string, local ...Local) (Setup, []string, []string, error) {
+	t.Helper()
+	s, known := source(t, yaml, env, local...)
+	got, notes, err := Resolve(t.Context(), s)
+	return got, notes, *known, err
 }
 
 func TestOrder(t *testing.T) {
@@ -93,9 +101,33 @@ func TestOrder(t *testing.T) {
 		"base that lists none": {
 			env: map[string]string{"OPENAI_BASE_URL": none}, want: "openai/default", notes: "does not list its models",
 		},
-		"anthropic only": {
-			env: map[string]string{"ANTHROPIC_API_KEY": "secret-a"}, local: []Local{{"ollama", here}},
-			want: "ollama/qwen3:8b at " + here, notes: "not in this build yet",
+		"anthropic": {
+			env: map[string]string{"ANTHROPIC_API_KEY": "secret-a", "ANTHROPIC_MODEL": "claude-x"}, local: []Local{{"ollama", here}},
+			want: "anthropic/claude-x at https://api.anthropic.com (ANTHROPIC_API_KEY)",
+		},
+		"anthropic without a model": {
+			env:  map[string]string{"ANTHROPIC_API_KEY": "secret-a", "ANTHROPIC_BASE_URL": "https://proxy.example/a/v1/"},
+			want: "anthropic/" + anthropicModel + " at https://proxy.example/a (ANTHROPIC_API_KEY)", notes: "ANTHROPIC_MODEL is not set",
+		},
+		"an address of anthropic without a key": {
+			env: map[string]string{"ANTHROPIC_BASE_URL": "not looked at"}, local: []Local{{"ollama", here}}, want: "ollama/qwen3:8b at " + here,
+		},
+		"openai's own address": {
+			env:  map[string]string{"OPENAI_API_KEY": "secret-o", "OPENAI_BASE_URL": "https://api.openai.com/v1/"},
+			want: "openai/" + openAIModel, notes: "OPENAI_MODEL is not set: asking for",
+		},
+		"a configured one of that name": {
+			yaml: "models: {providers: {openai: {base_url: \"" + here + "\", api_key: \"env:MINE\"}}}",
+			env:  map[string]string{"OPENAI_API_KEY": "secret-o", "MINE": "secret-m"},
+			want: "openai/qwen3:8b at " + here + " (models.providers.openai)",
+		},
+		"a configured local one": {
+			yaml: "models: {providers: {ollama: {base_url: \"" + here + "/\", context: 4096}}}", local: []Local{{"ollama", here}},
+			want: "ollama/qwen3:8b at " + here + "/ (it runs",
+		},
+		"a configured one elsewhere with the name of a local one": {
+			yaml: "models: {providers: {ollama: {base_url: \"" + none + "\"}}}", local: []Local{{"ollama", here}},
+			want: "offline/echo", notes: "set models.default to a model of a configured provider, set OPENAI_API_KEY",
 		},
 		"the first local one that is there": {
 			local: []Local{{"ollama", none}, {"llamacpp", here}, {"lmstudio", here}}, want: "llamacpp/qwen3:8b at " + here,
@@ -107,52 +139,65 @@ func TestOrder(t *testing.T) {
 		"nothing": {local: []Local{{"ollama", none}}, want: "offline/echo", notes: "set OPENAI_API_KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			choice, notes, known, err := choose(t, c.yaml, c.env, c.local...)
+			setup, notes, known, err := resolve(t, c.yaml, c.env, c.local...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := choice.String(); !strings.HasPrefix(got, c.want) {
+			if got := setup.String(); !strings.HasPrefix(got, c.want) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 			if got := strings.Join(notes, "\n"); !strings.Contains(got, c.notes) || c.notes == "" && got != "" {
 				t.Errorf("notes %q, want %q", got, c.notes)
 			}
-			if out := fmt.Sprintf("%v %+v %#v %s", choice, choice, choice, notes); strings.Contains(out, "secret-") {
-				t.Errorf("a key is shown: %s", out)
+			tellsNoKey(t, setup, notes)
+			for name, p := range setup.Providers {
+				if p.Key != "" && !slices.Contains(known, p.Key) {
+					t.Errorf("the redactor does not know the key of %s", name)
+				}
 			}
-			if key := choice.Key; key != "" && !slices.Contains(known, key) {
-				t.Error("the redactor does not know the key")
+			if setup.Providers["offline"].API != Offline {
+				t.Error("the offline model is not there")
+			}
+			if _, _, ok := setup.Find(setup.Default); !ok || setup.Named[0] != setup.Default {
+				t.Errorf("the default %s is not among %v", setup.Default, setup.Named)
 			}
 		})
+	}
+}
+
+func tellsNoKey(t *testing.T, setup Setup, notes []string) {
+	t.Helper()
+	j, err := json.Marshal(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fmt.Sprintf("%v %+v %#v %s %q %s", setup, setup, setup, setup, notes, j)
+	for _, p := range setup.Providers {
+		out += fmt.Sprintf("%v %+v %#v %s", p, p, p, &p)
+	}
+	if out += fmt.Sprintf("%+v %#v", setup.Providers, setup.Providers); strings.Contains(out, "secret-") {
+		t.Errorf("a key is shown: %s", out)
 	}
 }
 
 // TestEnvironmentThatCannotBeUsed: who asks for a model and cannot have it is not answered by another one.
 func TestEnvironmentThatCannotBeUsed(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"OPENAI_BASE_URL is not a URL":       {"OPENAI_BASE_URL": "u:secret-x@nowhere"},
-		"OPENAI_BASE_URL is not":             {"OPENAI_BASE_URL": "http://127.0.0.1/v1?key=secret-x", "OPENAI_API_KEY": "k"},
-		"OPENAI_API_KEY holds a line break,": {"OPENAI_API_KEY": "secret-o\nsecret-p", "OPENAI_BASE_URL": "http://127.0.0.1/v1"},
+		"OPENAI_BASE_URL is not a URL":                                  {"OPENAI_BASE_URL": "u:secret-x@nowhere"},
+		"OPENAI_BASE_URL is not":                                        {"OPENAI_BASE_URL": "http://127.0.0.1/v1?key=secret-x", "OPENAI_API_KEY": "k"},
+		"OPENAI_API_KEY holds a line break,":                            {"OPENAI_API_KEY": "secret-o\nsecret-p", "OPENAI_BASE_URL": "http://127.0.0.1/v1"},
+		"OPENAI_MODEL is not the name":                                  {"OPENAI_API_KEY": "secret-o", "OPENAI_MODEL": "gpt secret-4"},
+		"ANTHROPIC_API_KEY holds a line":                                {"ANTHROPIC_API_KEY": "secret-a secret-b", "OPENAI_API_KEY": "secret-o"},
+		"ANTHROPIC_BASE_URL is not a URL as https://api.anthropic.com;": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "secret-x"},
 	} {
-		_, _, _, err := choose(t, "", env)
+		_, _, _, err := resolve(t, "", env)
 		var ee *EnvError
 		if !errors.As(err, &ee) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "secret-") {
 			t.Errorf("%v: %v", env, err)
 		}
-		if _, _, _, err := choose(t, "models: {default: offline}", env); err != nil {
+		if _, _, _, err := resolve(t, "models: {default: offline}", env); err != nil {
 			t.Errorf("an environment that is not asked is missed: %v", err)
 		}
-	}
-}
-
-func TestMissingKey(t *testing.T) {
-	_, _, _, err := choose(t, "models: {default: p/m, providers: {p: {api_key: \"env:NOPE\"}}}", nil)
-	var se *config.SecretError
-	if !errors.As(err, &se) || !strings.Contains(err.Error(), "export NOPE=") {
-		t.Errorf("got %v", err)
-	}
-	if _, _, _, err := choose(t, "models: {default: offline, providers: {p: {api_key: \"env:NOPE\"}}}", nil); err != nil {
-		t.Errorf("a key that nobody uses is missed: %v", err)
 	}
 }
 
@@ -165,8 +210,8 @@ func TestProbeIsQuick(t *testing.T) {
 	defer l.Close()
 	mute := "http://" + l.Addr().String() + "/v1"
 	began := time.Now()
-	if c, ok := probe(context.Background(), []Local{{"a", mute}, {"b", mute}, {"c", mute}}); ok {
-		t.Errorf("found %s", c)
+	if l, model, ok := probe(context.Background(), []Local{{"a", mute}, {"b", mute}, {"c", mute}}); ok {
+		t.Errorf("found %s of %s", model, l.Name)
 	}
 	if d := time.Since(began); d > 10*probeTime {
 		t.Errorf("took %s", d)

@@ -32,7 +32,7 @@ const (
 )
 
 // probe asks all servers at once and takes the first of the list that offers a model.
-func probe(ctx context.Context, servers []Local) (Choice, bool) {
+func probe(ctx context.Context, servers []Local) (l Local, model string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	found := make([]chan string, len(servers))
@@ -43,17 +43,15 @@ func probe(ctx context.Context, servers []Local) (Choice, bool) {
 			found[i] <- id
 		}()
 	}
-	choice, ok := Choice{}, false
 	for i, s := range servers { // all are waited for: none may outlive this call
 		if ok {
 			cancel()
 		}
 		if id := <-found[i]; id != "" && !ok {
-			choice = Choice{API: OpenAI, Provider: s.Name, Model: id, BaseURL: s.BaseURL, Reason: "it runs on this machine"}
-			ok = true
+			l, model, ok = s, id, true
 		}
 	}
-	return choice, ok
+	return l, model, ok
 }
 
 // firstModel is the first model that a server lists and that can talk.

@@ -2,22 +2,25 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 )
 
+// finishError is a finish reason of OpenRouter: the provider behind it gave up.
+const finishError = "error"
+
 // assembly puts an answer together from chunks.
 type assembly struct {
-	secret  scrub
-	shown   filter // of the text
+	link    *provider.Link
+	shown   provider.Filter // of the text
 	text    strings.Builder
 	calls   []*fragment
-	finish  api.FinishReason // "" until the model says that it is finished
+	finish  string // "" until the model says that it is finished
 	usage   turnv1.Usage
 	choices int
 }
@@ -29,43 +32,32 @@ type fragment struct {
 	args     strings.Builder
 }
 
-// chunk is one event of the stream. An error may come in any of them.
-type chunk struct {
-	api.ChatCompletionStreamResponse
-	Error json.RawMessage `json:"error"`
-}
-
-// errChunk is an event that is not a chunk; errProvider is one that says that the provider gave up.
-var (
-	errChunk    = errors.New("an event of the stream cannot be read")
-	errProvider = errors.New("the provider reports an error within the stream")
-)
-
 func (a *assembly) add(raw []byte, onDelta func(string)) error {
-	if len(raw) == 0 { // the client found an error object that it cannot read itself
-		return errProvider
+	if provider.Reported(raw) != nil {
+		return a.link.Reported(raw, a.text.Len() > 0 || len(a.calls) > 0)
 	}
 	var c chunk
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return errors.Join(errChunk, err)
+		return a.link.Unreadable(err)
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return &api.APIError{Message: a.secret.said(raw)}
-	}
-	if c.Usage != nil {
-		a.usage = turnv1.Usage{Input: c.Usage.PromptTokens, Output: c.Usage.CompletionTokens}
+	if c.Usage.known {
+		a.usage = c.Usage.Usage
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue // one was asked for
 		}
 		a.choices++
-		a.say(a.shown.pass(choice.Delta.Content+choice.Delta.Refusal), onDelta)
-		for _, call := range choice.Delta.ToolCalls {
-			a.call(call)
+		a.say(a.shown.Pass(string(choice.Delta.Content+choice.Delta.Refusal)), onDelta)
+		for _, p := range choice.Delta.ToolCalls {
+			a.call(p)
 		}
-		if choice.FinishReason != "" && choice.FinishReason != api.FinishReasonNull {
-			a.finish = choice.FinishReason
+		switch choice.Finish {
+		case "", loose(api.FinishReasonNull):
+		case finishError:
+			return provider.Garbage("The provider broke off in the middle of the answer. Please try again.", "finish reason error")
+		default:
+			a.finish = string(choice.Finish)
 		}
 	}
 	return nil
@@ -80,64 +72,50 @@ func (a *assembly) say(text string, onDelta func(string)) {
 
 // call adds a piece to the call that it belongs to: by its index; an id that differs begins another call even so, as
 // there are servers that give each call index 0, or none.
-func (a *assembly) call(piece api.ToolCall) {
+func (a *assembly) call(p piece) {
 	var f *fragment
 	for _, known := range a.calls {
-		if piece.Index == nil || known.index == *piece.Index {
+		if p.Index == nil || known.index == *p.Index {
 			f = known // the last one
 		}
 	}
-	if f == nil || piece.ID != "" && f.id != "" && piece.ID != f.id {
+	if f == nil || p.ID != "" && f.id != "" && string(p.ID) != f.id {
 		f = &fragment{index: len(a.calls)}
-		if piece.Index != nil {
-			f.index = *piece.Index
+		if p.Index != nil {
+			f.index = *p.Index
 		}
 		a.calls = append(a.calls, f)
 	}
 	if f.id == "" {
-		f.id = piece.ID
+		f.id = string(p.ID)
 	}
 	if f.tool == "" {
-		f.tool = piece.Function.Name
+		f.tool = string(p.Function.Name)
 	}
-	f.args.WriteString(piece.Function.Arguments)
+	f.args.WriteString(string(p.Function.Arguments))
 }
 
 // answer is the whole answer, or why there is none.
-func (a *assembly) answer(body *events) (model.Answer, error) {
-	garbage := func(text, detail string) (model.Answer, error) {
-		return model.Answer{}, &model.Error{Cause: turnv1.ModelGarbage, Text: text, Detail: detail}
-	}
-	if a.finish == "" && !body.done {
-		if said := a.secret.reported(body.other); said != "" && a.choices == 0 {
-			return model.Answer{}, &model.Error{
-				Cause: turnv1.ModelRefused, Text: sentence("The provider reports an error: ", said, ""), Detail: "an error with HTTP 200",
-			}
-		}
-		if len(body.other) > 0 && a.choices == 0 {
-			return garbage("What answers at the model's address does not speak the OpenAI protocol. Check the base URL.",
-				"instead of an event stream came: "+a.secret.line(string(body.other)))
-		}
-		return garbage("The model's answer broke off. Please try again.", "the stream ended without a finish reason")
-	}
-	if a.finish == api.FinishReasonContentFilter {
+func (a *assembly) answer() (model.Answer, error) {
+	if a.finish == string(api.FinishReasonContentFilter) {
 		return model.Answer{}, &model.Error{
-			Cause: turnv1.ModelRefused, Text: "The provider's content filter stopped the answer.", Detail: "finish reason content_filter",
+			Class: model.Filtered, Cause: turnv1.ModelRefused,
+			Text: "The provider's content filter stopped the answer.", Detail: "finish reason content_filter",
 		}
 	}
-	out := model.Answer{Text: a.text.String(), Usage: a.usage, Cut: a.finish == api.FinishReasonLength}
+	secret := a.link.Secret()
+	out := model.Answer{Text: a.text.String(), Usage: a.usage, Cut: a.finish == string(api.FinishReasonLength)}
 	for _, f := range a.calls {
-		out.Calls = append(out.Calls, model.RawCall{ID: a.secret.blot(f.id), Tool: a.secret.blot(f.tool), Arguments: a.secret.blot(f.args.String())})
-	}
-	if len(out.Calls) > 0 || strings.TrimSpace(out.Text) != "" {
-		return out, nil
+		out.Calls = append(out.Calls, model.RawCall{ID: secret.Raw(f.id), Tool: secret.Raw(f.tool), Arguments: secret.Raw(f.args.String())})
 	}
 	switch {
+	case len(out.Calls) > 0 || strings.TrimSpace(out.Text) != "":
+		return out, nil
 	case out.Cut:
-		return garbage("The model reached its length limit before it said anything. Ask for less, or raise the limit of the model's server.",
+		return model.Answer{}, provider.Garbage("The model reached its length limit before it said anything. Ask for less, or raise the limit of the model's server.",
 			"no text, finish reason length")
 	case a.choices == 0:
-		return garbage("The model sent an answer without content. Please try again.", "no choices in the stream")
+		return model.Answer{}, provider.Garbage("The model sent an answer without content. Please try again.", "no choices in the stream")
 	}
-	return garbage("The model's answer was empty. Please try again.", "no text and no tool calls, finish reason "+string(a.finish))
+	return model.Answer{}, provider.Garbage("The model's answer was empty. Please try again.", "no text and no tool calls, finish reason "+secret.Line(a.finish))
 }

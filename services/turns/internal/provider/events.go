@@ -1,49 +1,47 @@
-package openai
+package provider
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 )
 
 // errTooLarge says that an answer is over its size limit.
 var errTooLarge = errors.New("the answer is too large")
 
 // maxOther is how much of an answer that is no event stream is kept to show.
-const maxOther = 512
+const maxOther = 4 << 10
 
-// events is a body reduced to what matters of an event stream: its data lines, each followed by an empty one. Comments
-// (keep-alives), event names and ids are dropped, so that the client's reader does not take them for errors. It is
-// bounded, and knows whether the stream came to its end.
-type events struct {
+// Events is a body reduced to what matters of an event stream: the data of each event, rewritten by dress for the API
+// client that reads it. Each line of data is an event; half a line at the end is none. Comments (keep-alives), event
+// names and ids are dropped, so that no client takes them for errors. It is bounded, and keeps the beginning of what is
+// no event stream.
+type Events struct {
 	body  io.ReadCloser
 	limit *io.LimitedReader
 	lines *bufio.Reader
-	rest  []byte // of the line being passed on
-	done  bool   // "data: [DONE]" has come
-	other []byte // the beginning of what is not a field of an event
+	dress func(data []byte) []byte // the bytes that the client is given for an event; its argument is valid until it returns
+	rest  []byte                   // of what is being passed on
+	other []byte
 }
 
-func newEvents(body io.ReadCloser, limit int64) *events {
+func newEvents(body io.ReadCloser, limit int64, dress func([]byte) []byte) *Events {
 	l := &io.LimitedReader{R: body, N: limit}
-	return &events{body: body, limit: l, lines: bufio.NewReader(l)}
+	return &Events{body: body, limit: l, lines: bufio.NewReader(l), dress: dress}
 }
 
-func (e *events) Read(p []byte) (int, error) {
+// Read passes on the next event, or a part of it.
+func (e *Events) Read(p []byte) (int, error) {
 	for len(e.rest) == 0 {
 		line, err := e.lines.ReadBytes('\n')
 		whole := err == nil
 		line = bytes.TrimSpace(line)
 		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		data = bytes.TrimSpace(data)
 		switch {
-		case isData && string(bytes.TrimSpace(data)) == "[DONE]":
-			e.done = true
-			e.rest = []byte("data: [DONE]\n")
-		case isData && len(bytes.TrimSpace(data)) == 0:
-		case isData && whole: // half a line is not an event
-			e.rest = slices.Concat(line, []byte("\n\n"))
+		case isData && whole && len(data) > 0:
+			e.rest = e.dress(data)
 		case !isData && !field(line):
 			e.other = append(e.other, line[:min(len(line), maxOther-len(e.other))]...)
 		}
@@ -59,6 +57,9 @@ func (e *events) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Close closes the body.
+func (e *Events) Close() error { return e.body.Close() }
+
 // field says whether a line may stand in an event stream beside data.
 func field(line []byte) bool {
 	if len(line) == 0 || line[0] == ':' {
@@ -71,5 +72,3 @@ func field(line []byte) bool {
 	}
 	return false
 }
-
-func (e *events) Close() error { return e.body.Close() }

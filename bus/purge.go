@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// tombstone is the kind of the event below which a session may be purged.
+const tombstone = "session.deleted"
+
+// PurgeSession takes away, as the user Admin, what a deleted session had: its events below the cursor of its tombstone,
+// which stays and is where its chain begins from now on, then all services' snapshots and timers of it. It returns how
+// many events went. It may be repeated after a failure. Bodies in the object store stay: a later message may have the
+// same, and share it.
+func PurgeSession(ctx context.Context, admin *Conn, s session.ID, below uint64) (events uint64, err error) {
+	ev, err := admin.Journal().Get(ctx, below)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("purge %s below %d: %w", s, below, err)
+	case ev.Session != s || ev.Kind() != tombstone:
+		return 0, fault.New(fault.Invalid, "purge %s below %d: that is %s of %s, not its tombstone; the chain would be broken",
+			s, below, ev.Type(), ev.Session)
+	}
+	if events, err = admin.purge(ctx, subject.Journal, subject.OfSession(s), below); err != nil {
+		return events, fmt.Errorf("purge the events of %s: %w", s, err)
+	}
+	for _, rest := range []struct{ what, stream, filter string }{
+		{"snapshots", "KV_" + subject.Snap, "$KV." + subject.Snap + ".*." + string(s)},
+		{"timers", subject.Timers, subject.Schedule("*", s)},
+		{"rings", subject.Timers, subject.Timer("*", s)},
+	} {
+		if _, err := admin.purge(ctx, rest.stream, rest.filter, 0); err != nil {
+			return events, fmt.Errorf("purge the %s of %s: %w", rest.what, s, err)
+		}
+	}
+	return events, nil
+}
+
+// purge removes the messages of a filter from a stream, below a sequence or, with 0, all.
+func (c *Conn) purge(ctx context.Context, stream, filter string, below uint64) (uint64, error) {
+	var resp struct {
+		Purged uint64              `json:"purged"`
+		Error  *jetstream.APIError `json:"error"`
+	}
+	req := struct {
+		Filter string `json:"filter"`
+		Below  uint64 `json:"seq,omitempty"`
+	}{filter, below}
+	if err := c.api(ctx, "STREAM.PURGE."+stream, req, &resp); err != nil {
+		return 0, err
+	}
+	if resp.Error != nil {
+		return 0, fault.New(fault.Unavailable, "%w", resp.Error)
+	}
+	return resp.Purged, nil
+}

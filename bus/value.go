@@ -1,0 +1,98 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// Values are small things that a service keeps across restarts and shares with its other workers: not events, and not
+// rebuildable. They lie in the KV bucket "settings" under the service's own name, so that no other service can read or
+// write them. Last writer wins; on a cluster a read may be a moment old.
+
+// MaxValue is the largest value, in bytes.
+const MaxValue = 64 << 10
+
+const maxKeyTokens = 8
+
+// valueSubject is where a value lies. A key is written "token.token": each token is any text.
+func (c *Conn) valueSubject(key string) (string, error) {
+	tokens := strings.Split(key, ".")
+	if len(tokens) > maxKeyTokens {
+		return "", fault.New(fault.Invalid, "key %.40q has %d parts, at most %d", key, len(tokens), maxKeyTokens)
+	}
+	for i, t := range tokens {
+		t = session.Escape(t)
+		if t == "" || len(t) > session.MaxToken {
+			return "", fault.New(fault.Invalid, "key %.40q: part %d is empty or too long", key, i+1)
+		}
+		tokens[i] = t
+	}
+	return valuePrefix + c.service + "." + strings.Join(tokens, "."), nil
+}
+
+const valuePrefix = "$KV." + subject.Settings + "."
+
+// Value reads a value of the connection's service; ok is false when there is none.
+func (c *Conn) Value(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	at, err := c.valueSubject(key)
+	if err != nil {
+		return nil, false, err
+	}
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+at, nil)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return nil, false, fault.New(fault.Timeout, "read value %s: %w", key, err)
+	case err != nil:
+		return nil, false, fault.New(fault.Unavailable, "read value %s: %w", key, err)
+	}
+	switch status := m.Header.Get("Status"); {
+	case status == "404", m.Header.Get("KV-Operation") != "":
+		return nil, false, nil
+	case status != "":
+		return nil, false, fault.New(fault.Unavailable, "read value %s: %s %s", key, status, m.Header.Get("Description"))
+	}
+	return m.Data, true, nil
+}
+
+// SetValue replaces a value of the connection's service. Errors: fault.Invalid for a key that is none, TooLarge above
+// MaxValue, Full, and Timeout or Unavailable, after which nobody knows.
+func (c *Conn) SetValue(ctx context.Context, key string, value []byte) error {
+	if len(value) > MaxValue {
+		return fault.New(fault.TooLarge, "value %s has %d bytes, at most %d are kept", key, len(value), MaxValue)
+	}
+	return c.putValue(ctx, key, nil, value)
+}
+
+// DropValue removes a value of the connection's service; one that is not there is no error.
+func (c *Conn) DropValue(ctx context.Context, key string) error {
+	return c.putValue(ctx, key, nats.Header{"KV-Operation": {"DEL"}}, nil)
+}
+
+func (c *Conn) putValue(ctx context.Context, key string, h nats.Header, value []byte) error {
+	at, err := c.valueSubject(key)
+	if err != nil {
+		return err
+	}
+	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+		return fault.New(fault.Full, "store value %s: the bucket of settings has no room (%s)", key, api.Description)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("store value %s: %w", key, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return fault.New(fault.Timeout, "store value %s: %w", key, err)
+	}
+	return fault.New(fault.Unavailable, "store value %s: %w", key, err)
+}

@@ -1,0 +1,176 @@
+package turns
+
+import (
+	"fmt"
+
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/turns/internal/workspace"
+	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/price"
+	"github.com/jetclaw/jetclaw/services/turns/turn"
+)
+
+// DefaultInstructions are those of an agent that nobody has described.
+const DefaultInstructions = "You are a helpful personal assistant. Answer briefly and plainly, in the language of the person who writes."
+
+// MainAgent answers in sessions of agents that are not configured.
+const MainAgent = "main"
+
+// Agent is one persona. The zero value of a field takes the default.
+type Agent struct {
+	Model        string   // reference; required with a catalog of several models
+	Fallbacks    []string // asked in order when it cannot answer
+	Instructions string   // what the model is told first; "": DefaultInstructions
+	Workspace    string   // folder of its files and skills; "": none
+	Tools        []model.Tool
+	Window       int // tokens that a request and its answer may have together; 0: by the model
+	Limits       turn.Limits
+	Queue        turn.Queue
+	Queues       map[string]turn.Mode // by channel; others take Queue.Mode
+	Budget       turn.Budget
+}
+
+// agent is an Agent with everything filled in.
+type agent struct {
+	Agent
+	rules turn.Rules
+	space *workspace.Workspace // nil: none
+}
+
+// agents are all of them.
+type agents map[string]*agent
+
+// newAgents fills in defaults and checks.
+func newAgents(configured map[string]Agent, c Catalog, prices price.Table) (agents, error) {
+	list := agents{}
+	for name, a := range configured {
+		made, err := newAgent(a, c, prices)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", name, err)
+		}
+		list[name] = made
+	}
+	if list[MainAgent] == nil {
+		made, err := newAgent(Agent{}, c, prices)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", MainAgent, err)
+		}
+		list[MainAgent] = made
+	}
+	return list, nil
+}
+
+func newAgent(a Agent, c Catalog, prices price.Table) (*agent, error) {
+	if a.Instructions == "" {
+		a.Instructions = DefaultInstructions
+	}
+	if a.Limits == (turn.Limits{}) {
+		a.Limits = turn.DefaultLimits()
+	}
+	if a.Queue == (turn.Queue{}) {
+		a.Queue = turn.DefaultQueue()
+	}
+	if a.Budget == (turn.Budget{}) {
+		a.Budget = turn.DefaultBudget()
+	}
+	named := c.Named()
+	if a.Model == "" && len(named) > 0 {
+		a.Model = named[0]
+	}
+	m, err := c.Model(a.Model)
+	if err != nil {
+		return nil, err
+	}
+	made := &agent{Agent: a, rules: turn.Rules{
+		Limits: a.Limits, Queue: a.Queue, Budget: a.Budget, Compact: turn.CompactFor(a.window(m, prices)),
+		Model: a.Model, Models: named, Providers: c.Providers(),
+	}}
+	for channel, mode := range a.Queues {
+		q := a.Queue
+		q.Mode = mode
+		if err := q.Validate(); err != nil {
+			return nil, fmt.Errorf("queue of channel %s: %w", channel, err)
+		}
+	}
+	if err := made.rules.Validate(); err != nil {
+		return nil, err
+	}
+	if a.Workspace != "" {
+		if err := workspace.Ensure(a.Workspace); err != nil {
+			return nil, fmt.Errorf("workspace: %w", err)
+		}
+		if made.space, err = workspace.Open(a.Workspace); err != nil {
+			return nil, fmt.Errorf("workspace: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// unknownWindow is what a model is trusted with when nobody says how long its window is, in tokens.
+const unknownWindow = 32_000
+
+// window is what a request to m and its answer may have together, in tokens.
+func (a Agent) window(m Model, prices price.Table) int {
+	known := prices.Window(m.Name(), vendorOf(m))
+	if l, ok := m.(*listed); ok && known == 0 {
+		known = l.window
+	}
+	switch {
+	case known == 0 && a.Window == 0:
+		return unknownWindow
+	case known == 0, a.Window > 0 && a.Window < known:
+		return a.Window
+	}
+	return known
+}
+
+func vendorOf(m Model) string {
+	if l, ok := m.(*listed); ok {
+		return l.vendor
+	}
+	return ""
+}
+
+// of is the agent of a session.
+func (a agents) of(s session.ID) *agent {
+	if found, ok := a[s.Agent()]; ok {
+		return found
+	}
+	return a[MainAgent]
+}
+
+// rulesOf are the rules of a session.
+func (a agents) rulesOf(s session.ID) turn.Rules {
+	found := a.of(s)
+	r := found.rules
+	if mode, ok := found.Queues[s.Channel()]; ok {
+		r.Queue.Mode = mode
+	}
+	return r
+}
+
+// chain is which models a session asks, in order: its own, then the agent's fallbacks. Within a turn the one that has
+// answered stays first, so that it is not two that take turns in one train of thought.
+func (a *agent) chain(s turn.State) []string {
+	refs := append([]string{s.ModelRef(a.rules)}, a.Fallbacks...)
+	chain := make([]string, 0, len(refs)+1)
+	add := func(ref string) {
+		for _, known := range chain {
+			if known == ref {
+				return
+			}
+		}
+		chain = append(chain, ref)
+	}
+	if s.Turn != nil {
+		for _, ref := range refs {
+			if ref == s.Turn.Model {
+				add(ref)
+			}
+		}
+	}
+	for _, ref := range refs {
+		add(ref)
+	}
+	return chain
+}

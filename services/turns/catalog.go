@@ -1,0 +1,150 @@
+package turns
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jetclaw/jetclaw/services/turns/internal/anthropic"
+	"github.com/jetclaw/jetclaw/services/turns/internal/offline"
+	"github.com/jetclaw/jetclaw/services/turns/internal/openai"
+)
+
+// API is the protocol that a provider speaks.
+type API string
+
+// The protocols.
+const (
+	OpenAI    API = "openai"    // chat completions, and what imitates them
+	Anthropic API = "anthropic" // messages
+)
+
+// OfflineProvider is the provider of the built-in model. It is always there.
+const OfflineProvider = "offline"
+
+// Provider is one model API.
+type Provider struct {
+	API     API
+	BaseURL string // required
+	APIKey  string // "" sends none
+	Window  int    // tokens of its models' windows, where they are not known by name; 0: unknown
+	Vendor  string // "openai", "anthropic" when it is theirs: list prices hold; "" else
+}
+
+// CatalogConfig says which providers there are.
+type CatalogConfig struct {
+	Providers map[string]Provider
+	Named     []string // references that /model lists
+	// Proxy is http.ProxyFromEnvironment or the like; nil goes to the servers directly.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// Models makes models when they are first asked for. It is safe for concurrent use.
+type Models struct {
+	c  CatalogConfig
+	mu sync.Mutex
+	by map[string]*listed // guarded by mu
+}
+
+// listed is a model with what is known of it.
+type listed struct {
+	Model
+	identity string
+	vendor   string
+	window   int
+}
+
+// Identity changes with the endpoint and the key, and tells neither.
+func (l *listed) Identity() string { return l.identity }
+
+// NewCatalog checks the configuration; it calls nobody.
+func NewCatalog(c CatalogConfig) (*Models, error) {
+	m := &Models{c: c, by: map[string]*listed{}}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		if name == "" || name == OfflineProvider || strings.Contains(name, "/") {
+			return nil, fmt.Errorf("a provider cannot be called %q", name)
+		}
+		if _, err := m.build(name, "any"); err != nil {
+			return nil, fmt.Errorf("provider %s: %w", name, err)
+		}
+	}
+	return m, nil
+}
+
+// Model is the model of a reference; "offline" alone will do for the built-in one.
+func (m *Models) Model(ref string) (Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, ok := m.by[ref]; ok {
+		return l, nil
+	}
+	provider, name, ok := strings.Cut(ref, "/")
+	if !ok && ref != OfflineProvider || provider != OfflineProvider && name == "" {
+		return nil, fmt.Errorf("a model is written as provider/model, not %q", ref)
+	}
+	l, err := m.build(provider, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.by) < maxListed {
+		m.by[ref] = l
+	}
+	return l, nil
+}
+
+// maxListed bounds the models that are remembered: people can name any.
+const maxListed = 256
+
+func (m *Models) build(provider, name string) (*listed, error) {
+	if provider == OfflineProvider {
+		return &listed{Model: offline.Model{}, identity: OfflineProvider}, nil
+	}
+	p, ok := m.c.Providers[provider]
+	if !ok {
+		return nil, fmt.Errorf("there is no provider %q; there is %s", provider, strings.Join(m.Providers(), ", "))
+	}
+	id := sha256.Sum256([]byte(p.BaseURL + "\x00" + p.APIKey))
+	l := &listed{identity: hex.EncodeToString(id[:8]), vendor: p.Vendor, window: p.Window}
+	var err error
+	switch p.API {
+	case OpenAI:
+		l.Model, err = openai.New(openai.Config{Provider: provider, BaseURL: p.BaseURL, APIKey: p.APIKey, Model: name, Proxy: m.c.Proxy})
+	case Anthropic:
+		l.Model, err = anthropic.New(anthropic.Config{Provider: provider, BaseURL: p.BaseURL, APIKey: p.APIKey, Model: name, Proxy: m.c.Proxy})
+	default:
+		err = errors.New("its api must be openai or anthropic")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Providers are the names that a reference may begin with.
+func (m *Models) Providers() []string {
+	return append(slices.Sorted(maps.Keys(m.c.Providers)), OfflineProvider)
+}
+
+// Named are the references that the configuration names.
+func (m *Models) Named() []string { return slices.Clone(m.c.Named) }
+
+// Only is a catalog of one model, whatever it is asked for.
+func Only(m Model) Catalog { return only{m} }
+
+type only struct{ m Model }
+
+func (o only) Model(string) (Model, error) { return o.m, nil }
+
+func (o only) Providers() []string {
+	provider, _, _ := strings.Cut(o.m.Name(), "/")
+	return []string{provider}
+}
+
+func (o only) Named() []string { return []string{o.m.Name()} }

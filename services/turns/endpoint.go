@@ -1,0 +1,122 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/prompt"
+)
+
+// ContextRequest asks what the next model call of a session would show (svc.turns.context).
+type ContextRequest struct {
+	Session string `json:"session"`
+	From    int    `json:"from,omitempty"`   // index of the first message that is wanted
+	Cursor  uint64 `json:"cursor,omitempty"` // of the answer that this one goes on from; 0 for the first
+}
+
+// Context is what the next model call of a session would show. A long one comes in several answers.
+type Context struct {
+	Session  session.ID      `json:"session"`
+	Cursor   uint64          `json:"cursor"` // of the last event that it is made of
+	Models   []string        `json:"models"` // that would be asked, in order
+	Endpoint string          `json:"endpoint"`
+	Window   int             `json:"window"` // tokens that the request and its answer may have together
+	Tokens   int             `json:"tokens"` // estimated, of the request
+	Parts    []prompt.Part   `json:"parts"`
+	Tools    []model.Tool    `json:"tools"`
+	Messages []model.Message `json:"messages"`       // from From on, as many as fit
+	Next     int             `json:"next,omitempty"` // index of the message to go on from; 0: that is all
+}
+
+// answerBytes bounds the messages of one answer.
+const answerBytes = 512 << 10
+
+func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
+	var r ContextRequest
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fault.New(fault.Invalid, "the question cannot be read: %w", err)
+	}
+	id, err := session.Parse(r.Session)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "session: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	state, cursor, err := s.actor.Fold(ctx, id, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case cursor == 0:
+		return nil, fault.New(fault.NotFound, "there is no session %s", id)
+	case r.Cursor != 0 && r.Cursor != cursor:
+		return nil, fault.New(fault.Conflict, "%s has changed meanwhile: ask again from the beginning", id)
+	}
+	a := s.calls.agents.of(id)
+	out := Context{Session: id, Cursor: cursor, Models: a.chain(state)}
+	m, err := s.calls.models.Model(out.Models[0])
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%w", err)
+	}
+	plan := s.calls.plan(a, state, m)
+	out.Endpoint, out.Window = m.Endpoint(), a.window(m, s.calls.prices)
+	out.Tokens, out.Parts, out.Tools = plan.Tokens, plan.Parts, plan.Tools
+	room := answerBytes
+	for i := max(0, r.From); i < len(plan.Messages); i++ {
+		encoded, err := json.Marshal(plan.Messages[i])
+		if err != nil {
+			return nil, fault.New(fault.Internal, "message %d: %w", i, err)
+		}
+		if room -= len(encoded); room < 0 && len(out.Messages) > 0 {
+			out.Next = i
+			break
+		}
+		out.Messages = append(out.Messages, plan.Messages[i])
+	}
+	return out, nil
+}
+
+// DeleteRequest asks for the tombstone of a session (svc.turns.delete). What lies below it can then be purged.
+type DeleteRequest struct {
+	Session string                `json:"session"`
+	Cursor  uint64                `json:"cursor"` // last event that the asker has seen; with news it is refused
+	Reason  turnv1.SessionDeleted `json:"reason"`
+}
+
+// Deleted says where the tombstone is.
+type Deleted struct {
+	Cursor uint64 `json:"cursor"`
+}
+
+func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
+	var r DeleteRequest
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fault.New(fault.Invalid, "the question cannot be read: %w", err)
+	}
+	id, err := session.Parse(r.Session)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "session: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	state, cursor, err := s.actor.Fold(ctx, id, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case cursor == 0:
+		return nil, fault.New(fault.NotFound, "there is no session %s", id)
+	case cursor != r.Cursor:
+		return nil, fault.New(fault.Conflict, "%s has news since cursor %d: it is not dormant", id, r.Cursor)
+	case !state.Quiet():
+		return nil, fault.New(fault.Conflict, "%s is at work: stop it first", id)
+	}
+	at, err := s.conn.Journal().Append(ctx, envelope.Event{Session: id, Prev: cursor, Body: r.Reason})
+	if err != nil {
+		return nil, err
+	}
+	return Deleted{Cursor: at}, nil
+}

@@ -1,0 +1,87 @@
+package provider
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxSaid = 300 // bytes of a provider's message that are passed on
+	minKey  = 4   // a shorter key is a placeholder; to blot it out would garble texts
+)
+
+// Secret is the key that must not show in any text that comes from outside; some providers repeat it.
+type Secret string
+
+// Blot is the text without the key.
+func (s Secret) Blot(text string) string {
+	if len(s) < minKey {
+		return text
+	}
+	return strings.ReplaceAll(text, string(s), "[key]")
+}
+
+// Raw is a foreign text as it may be kept: valid UTF-8 without the key.
+func (s Secret) Raw(text string) string { return s.Blot(strings.ToValidUTF8(text, "�")) }
+
+// Line makes one short line of a foreign text.
+func (s Secret) Line(text string) string {
+	text = strings.Join(strings.FieldsFunc(s.Raw(text), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	if len(text) <= maxSaid {
+		return text
+	}
+	n := maxSaid
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "…"
+}
+
+// Filter is a Filter for a text that comes piece by piece.
+func (s Secret) Filter() Filter { return Filter{secret: s} }
+
+// Filter passes a text on, piece by piece, without the key and without control characters other than tab and line feed:
+// those mean nothing in an answer and can drive the terminal that shows it. What may be the beginning of the key is held
+// back until the next piece.
+type Filter struct {
+	secret Secret
+	held   string
+}
+
+// Pass is what may be shown of the text so far and was not yet.
+func (f *Filter) Pass(text string) string {
+	text = f.secret.Blot(f.held + strings.Map(printed, text))
+	keep := f.secret.begun(text)
+	f.held = text[len(text)-keep:]
+	return text[:len(text)-keep]
+}
+
+// Rest is what was held back, at the end.
+func (f *Filter) Rest() string {
+	text := f.held
+	f.held = ""
+	return text
+}
+
+func printed(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return -1
+	}
+	return r
+}
+
+// begun is the length of the beginning of the key with which a text ends.
+func (s Secret) begun(text string) int {
+	if len(s) < minKey {
+		return 0
+	}
+	for n := min(len(s)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, string(s[:n])) {
+			return n
+		}
+	}
+	return 0
+}

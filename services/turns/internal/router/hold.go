@@ -1,0 +1,117 @@
+package router
+
+import (
+	"time"
+
+	"github.com/jetclaw/jetclaw/services/turns/model"
+)
+
+// reason says what a hold comes from.
+type reason string
+
+const (
+	asked   reason = "asked"   // the provider said when to come again
+	failing reason = "failing" // several passing failures in a row
+	missing reason = "missing" // the provider does not know the model
+	denied  reason = "denied"  // the provider does not take the key
+)
+
+const (
+	maxAsked    = time.Hour
+	failsBefore = 2 // failures in a row that make a hold
+	firstHold   = 15 * time.Second
+	maxHold     = 5 * time.Minute
+)
+
+// hold is what is known of one model, or of one provider. The zero value is nothing bad.
+type hold struct {
+	Until  time.Time `json:"until,omitzero"`
+	Reason reason    `json:"reason,omitempty"`
+	Fails  int       `json:"fails,omitempty"` // passing failures in a row
+	At     time.Time `json:"at,omitzero"`     // when this was found out
+}
+
+// on says whether nobody is to be asked yet.
+func (h hold) on(now time.Time) bool { return h.Until.After(now) }
+
+// good says whether there is nothing to remember.
+func (h hold) good() bool { return h.Fails == 0 && h.Until.IsZero() }
+
+// after is the model's hold after a failure; false when it says nothing about the next call.
+func (h hold) after(class model.Class, retryAfter time.Duration, now time.Time) (hold, bool) {
+	switch class {
+	case model.Passing:
+		if retryAfter > 0 {
+			return hold{Until: now.Add(min(retryAfter, maxAsked)), Reason: asked, Fails: h.Fails, At: now}, true
+		}
+		h.Fails++
+		h.At = now
+		if h.Fails >= failsBefore && !(h.Reason == asked && h.on(now)) { // what the provider asked for stays
+			h.Until, h.Reason = now.Add(backoff(h.Fails)), failing
+		}
+		return h, true
+	case model.Missing:
+		return hold{Until: now.Add(maxHold), Reason: missing, Fails: h.Fails, At: now}, true
+	case model.Denied, model.Invalid, model.Overflow, model.Filtered, model.Garbage:
+		return h, false // denied is the provider's hold: see deny
+	}
+	return h, false
+}
+
+// deny is the provider's hold after it did not take the key.
+func deny(now time.Time) hold { return hold{Until: now.Add(maxHold), Reason: denied, At: now} }
+
+// backoff is how long a model is left alone after so many failures in a row.
+func backoff(fails int) time.Duration {
+	d := firstHold
+	for n := failsBefore; n < fails && d < maxHold; n++ {
+		d *= 2
+	}
+	return min(d, maxHold)
+}
+
+// longer is the hold that ends last: a model is on hold as long as it or its provider is.
+func longer(a, b hold) hold {
+	if b.Until.After(a.Until) {
+		return b
+	}
+	return a
+}
+
+// standing is what is known of one model of a chain.
+type standing struct {
+	hold hold
+	done bool // it was asked, or cannot be
+}
+
+// pick is which model of a chain is asked next: its index, and whether another could still be asked after it. It is -1
+// when nobody is.
+func pick(chain []standing, now time.Time) (next int, more bool) {
+	next = -1
+	tried := false
+	for i, s := range chain {
+		switch {
+		case s.done:
+			tried = true
+		case s.hold.on(now):
+		case next < 0:
+			next = i
+		default:
+			more = true
+		}
+	}
+	if next >= 0 || tried {
+		return next, more
+	}
+	for i, s := range chain {
+		if may(s.hold, len(chain)) && (next < 0 || s.hold.Until.Before(chain[next].hold.Until)) {
+			next = i
+		}
+	}
+	return next, false
+}
+
+// may says whether a model may be asked in spite of its hold, there being nobody else.
+func may(h hold, models int) bool {
+	return h.Reason != asked && (h.Reason != denied || models == 1)
+}

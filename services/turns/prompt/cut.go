@@ -1,0 +1,46 @@
+package prompt
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+const (
+	slack      = 80 // a cut that saves less than its own note is none
+	noteTokens = 14 // of a note
+)
+
+// split gives the first and last bytes of text that are shown when about limit of them may be, at borders of characters, and
+// whether anything is left out between them. Most of it is the beginning: what is long often says first what it is.
+func split(text string, limit int) (head, tail string, isCut bool) {
+	if len(text) <= limit+slack {
+		return text, "", false
+	}
+	n := limit * 2 / 3
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	m := len(text) - limit/3
+	for m < len(text) && !utf8.RuneStart(text[m]) {
+		m++
+	}
+	return text[:n], text[m:], true
+}
+
+// cut is text with about limit bytes of it, and a note where something is left out.
+func cut(text string, limit int) string {
+	head, tail, isCut := split(text, limit)
+	if !isCut {
+		return text
+	}
+	return fmt.Sprintf("%s\n[cut: %d of %d bytes left out]\n%s", head, len(text)-len(head)-len(tail), len(text), tail)
+}
+
+// cutTokens are those of cut(text, limit).
+func cutTokens(text string, limit int) int {
+	head, tail, isCut := split(text, limit)
+	if !isCut {
+		return Tokens(text)
+	}
+	return Tokens(head) + Tokens(tail) + noteTokens
+}

@@ -1,0 +1,128 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jetclaw/jetclaw/services/turns/turn"
+)
+
+// Shares of the budget: files together take at most a half, skills an eighth, the summary a quarter.
+const (
+	fileShare    = 2
+	skillShare   = 8
+	summaryShare = 4
+)
+
+const readSkill = "Each skill is a text that says how to do something. When one of them fits the task, read it first with the tool " +
+	"read_skill, giving its name, and follow it."
+
+// system adds the parts of the system text and of the tools, and gives the text.
+func (p *Plan) system(in Input, past []turn.Exchange, budget int) string {
+	var b strings.Builder
+	section := func(name, text, note string) {
+		if blank(text) {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+		p.part(Part{Name: name, Tokens: messageTokens + Tokens(text), Note: note})
+	}
+	section("instructions", in.Instructions, "")
+	for _, f := range within(in.Files, budget/fileShare) {
+		if blank(f.Text) && f.Cut == 0 {
+			continue
+		}
+		note := ""
+		text := "# " + f.Name + "\n\n" + strings.TrimRight(f.Text, "\n")
+		if f.Cut > 0 {
+			note = fmt.Sprintf("%d bytes left out", f.Cut)
+			text += fmt.Sprintf("\n[cut: the last %d bytes of %s are left out]", f.Cut, f.Name)
+		}
+		section(f.Name, text, note)
+	}
+	skills, note := listSkills(in.Skills, budget/skillShare)
+	section("skills", skills, note)
+	s := in.State.Summary
+	if len(in.Tools) > 0 || s != nil || fenced(past) || in.State.Turn != nil && fencedIn(in.State.Turn.Entries) {
+		section("fences", fencesExplained, "")
+	}
+	if s != nil && !blank(s.Text) {
+		text, tokens := s.Text, Tokens(s.Text)
+		note = fmt.Sprintf("of %d turns", s.Turns)
+		if most := budget / summaryShare; tokens > most {
+			text = cut(text, scaled(len(text), most, tokens))
+			note += ", cut"
+		}
+		section("summary", "# What was said before, in short\n\n"+fence(kindSummary, summaryLine, code("summary", s.Through), text), note)
+	}
+	if len(in.Tools) > 0 {
+		tools := Part{Name: "tools", Note: fmt.Sprintf("%d", len(in.Tools))}
+		for _, t := range in.Tools {
+			tools.Tokens += callTokens + Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Parameters))
+		}
+		p.part(tools)
+	}
+	return b.String()
+}
+
+// within cuts files in proportion until all of them fit into budget.
+func within(files []File, budget int) []File {
+	total := 0
+	for _, f := range files {
+		total += Tokens(f.Text)
+	}
+	if total <= budget {
+		return files
+	}
+	files = slices.Clone(files)
+	for i, f := range files {
+		keep := scaled(len(f.Text), budget, total)
+		for keep > 0 && !utf8.RuneStart(f.Text[keep]) {
+			keep--
+		}
+		if line := strings.LastIndexByte(f.Text[:keep], '\n'); line > keep/2 {
+			keep = line + 1
+		}
+		files[i].Text, files[i].Cut = f.Text[:keep], f.Cut+len(f.Text)-keep
+	}
+	return files
+}
+
+// scaled is n * part / of, for a part that is less than the whole.
+func scaled(n, part, of int) int { return int(int64(n) * int64(max(part, 0)) / int64(of)) }
+
+// listSkills names the skills as far as budget goes.
+func listSkills(skills []Skill, budget int) (text, note string) {
+	if len(skills) == 0 {
+		return "", ""
+	}
+	var b strings.Builder
+	b.WriteString("# Skills\n\n" + readSkill)
+	tokens := Tokens(b.String())
+	for i, s := range skills {
+		line := "\n- " + s.Name + ": " + s.Description
+		if tokens += Tokens(line); tokens > budget && i > 0 {
+			note = fmt.Sprintf("%d of %d", i, len(skills))
+			fmt.Fprintf(&b, "\n[%d more skills are not listed]", len(skills)-i)
+			return b.String(), note
+		}
+		b.WriteString(line)
+	}
+	return b.String(), fmt.Sprintf("%d", len(skills))
+}
+
+// fenced says whether any result has to stand between fences.
+func fenced(past []turn.Exchange) bool {
+	return slices.ContainsFunc(past, func(x turn.Exchange) bool { return fencedIn(x.Entries) })
+}
+
+func fencedIn(entries []turn.Entry) bool {
+	return slices.ContainsFunc(entries, func(e turn.Entry) bool {
+		return slices.ContainsFunc(e.Calls, func(c turn.Call) bool { return c.Done && !c.Own })
+	})
+}

@@ -1,0 +1,39 @@
+package turns
+
+import (
+	"encoding/json"
+
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/prompt"
+)
+
+// skillTool reads a skill. The turns service answers its calls itself: it reads the workspace for the prompt anyway.
+var skillTool = model.Tool{ //nolint:gochecknoglobals // a constant
+	Name:        prompt.SkillTool,
+	Description: "Read the instructions of a skill by its name.",
+	Parameters:  json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as listed"}},"required":["name"]}`),
+}
+
+// answerSkills answers the calls that ask for a skill.
+func (a *agent) answerSkills(calls []turnv1.Call) {
+	for i := range calls {
+		c := &calls[i]
+		if c.Tool != prompt.SkillTool || c.Refusal != "" || a.space == nil {
+			continue
+		}
+		var args struct {
+			Name string `json:"name"`
+		}
+		if err := json.Unmarshal(c.Arguments, &args); err != nil {
+			c.Refusal = "the argument name must be a text"
+			continue
+		}
+		text, err := a.space.Skill(args.Name)
+		if err != nil {
+			c.Refusal = err.Error()
+			continue
+		}
+		c.Answer = text
+	}
+}

@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"fmt"
+
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+// over ends a turn that has used up what it may, before its next model call; nil when it may go on.
+func (t *Turn) over(r Rules) machine.Step {
+	stop := func(cause turnv1.Cause, format string, args ...any) machine.Step {
+		return t.fail(cause, "I stopped here: "+fmt.Sprintf(format, args...))
+	}
+	l, b := r.Limits, r.Budget
+	switch {
+	case t.Claim.Round >= l.Rounds:
+		return stop(turnv1.TooManyRounds,
+			"after %d rounds there was still no answer (limits.rounds). Try a smaller task, or ask me to go on.", t.Claim.Round)
+	case t.Spent >= l.TurnTime:
+		return stop(turnv1.TimedOut,
+			"the time limit for one answer, %s, is used up (limits.turn). Try a smaller task, or ask me to go on.", l.TurnTime)
+	case b.Tokens > 0 && t.Usage.Tokens() >= b.Tokens:
+		return stop(turnv1.OverBudget,
+			"this answer has used %d of the %d tokens that one may (limits.tokens). Ask me to go on, or raise the limit.", t.Usage.Tokens(), b.Tokens)
+	case b.Cost > 0 && t.Usage.Unpriced > 0:
+		return stop(turnv1.OverBudget,
+			"an answer may cost %s (limits.money), but the price of %s is not known. Give it under models.prices, or remove the limit.",
+			Dollars(b.Cost), t.Model)
+	case b.Cost > 0 && t.Usage.Cost >= b.Cost:
+		return stop(turnv1.OverBudget,
+			"this answer has cost %s of the %s that one may (limits.money). Ask me to go on, or raise the limit.", Dollars(t.Usage.Cost), Dollars(b.Cost))
+	}
+	return nil
+}
+
+// CallsLeft is how many tool calls the turn may still make; -1: any number.
+func (t *Turn) CallsLeft(b Budget) int {
+	if b.Calls <= 0 {
+		return -1
+	}
+	return max(0, b.Calls-t.Calls)
+}
+
+// Dollars writes billionths of a US dollar, to the cent, or as exactly as it takes below one.
+func Dollars(nano int64) string {
+	const cent = 10_000_000
+	switch {
+	case nano < 0:
+		return "-" + Dollars(-nano)
+	case nano == 0 || nano >= cent:
+		n := (nano + cent/2) / cent
+		return fmt.Sprintf("$%d.%02d", n/100, n%100)
+	}
+	return fmt.Sprintf("$0.%06d", (nano+500)/1000)
+}
