@@ -77,12 +77,17 @@ type running struct {
 }
 
 // home makes a home; name is unique in the bench.
-func (b *bench) home(name, sync, modelURL, callback string) (daemon.Home, error) {
-	addr, err := daemon.FreeAddress()
-	if err != nil {
+func (b *bench) home(name, sync, modelURL string) (daemon.Home, error) {
+	return b.homeOf(name, daemon.Config{Sync: sync, ModelURL: modelURL})
+}
+
+// homeOf makes a home that listens on a free port.
+func (b *bench) homeOf(name string, c daemon.Config) (daemon.Home, error) {
+	var err error
+	if c.Listen, err = daemon.FreeAddress(); err != nil {
 		return daemon.Home{}, err
 	}
-	return daemon.NewHome(filepath.Join(b.dir, name), daemon.Config{Sync: sync, Listen: addr, ModelURL: modelURL, Callback: callback})
+	return daemon.NewHome(filepath.Join(b.dir, name), c)
 }
 
 // start runs the daemon on a home and waits until it answers.

@@ -83,7 +83,7 @@ func (b *bench) measure(ctx context.Context, c cell, t timing, round int) (sampl
 
 // product measures jetclaw itself, then reads its journal.
 func (b *bench) product(ctx context.Context, c cell, x exchanges, m *fakemodel.Server) (s sample, err error) {
-	h, err := b.home("turn-"+x.Run, c.Sync, m.URL(), "")
+	h, err := b.home("turn-"+x.Run, c.Sync, m.URL())
 	if err != nil {
 		return sample{}, err
 	}
@@ -144,8 +144,14 @@ func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) err
 	if s.Shape, err = floor.ShapeOf(journal, bells); err != nil {
 		return err
 	}
+	s.Added, s.Model = addedOf(journal, s.measuredTurn, m)
+	return nil
+}
+
+// addedOf is the time between the storing of each marked message and of its answer, less the model's own, which is beside it.
+func addedOf(journal []store.Record, markers []string, m *fakemodel.Server) (added, model stat.Spread) {
 	measured := map[string]bool{}
-	for _, mk := range s.measuredTurn {
+	for _, mk := range markers {
 		measured[mk] = true
 	}
 	type came struct {
@@ -153,7 +159,7 @@ func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) err
 		at     time.Time
 	}
 	received := map[string]came{}
-	var added, model []time.Duration
+	var all, its []time.Duration
 	for _, r := range journal {
 		switch b := r.Body.(type) {
 		case messagev1.Received:
@@ -162,12 +168,11 @@ func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) err
 			for _, id := range b.Answers {
 				c := received[id]
 				if took := m.Tally(c.marker).Took; measured[c.marker] && took > 0 {
-					added = append(added, r.Stored.Sub(c.at)-took)
-					model = append(model, took)
+					all = append(all, r.Stored.Sub(c.at)-took)
+					its = append(its, took)
 				}
 			}
 		}
 	}
-	s.Added, s.Model = stat.SpreadOf(added), stat.SpreadOf(model)
-	return nil
+	return stat.SpreadOf(all), stat.SpreadOf(its)
 }

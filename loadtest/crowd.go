@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,9 +21,11 @@ import (
 )
 
 // crowd is many senders that do not mind a daemon that dies: each posts a message under its key until it has a 202, one
-// after the other within a session, and each accepted message is asked for until its reply is final.
+// after the other within a session, and each accepted message is asked for until its reply is final. Commands are sent in
+// the same way, and in the same order.
 type crowd struct {
 	o      killOptions
+	roles  []role // of the senders, in turn
 	client *client.Client
 	run    string
 
@@ -32,11 +36,23 @@ type crowd struct {
 	senders sync.WaitGroup
 	waiters sync.WaitGroup
 
+	stops chan struct{} // tells of a stop that is about to be sent; lossy
+
 	accepted, answered, early, again atomic.Int64
 
 	mu       sync.Mutex
-	messages []*judge.Message  // guarded by mu; in the order of their 202 within a session
-	found    []judge.Violation // guarded by mu; what a sender saw himself
+	messages []*judge.Message     // guarded by mu; in the order of their 202 within a session
+	commands []*judge.Command     // guarded by mu
+	played   map[session.ID]*play // guarded by mu
+	found    []judge.Violation    // guarded by mu; what a sender saw himself
+}
+
+// play is one session and who writes in it.
+type play struct {
+	name   string
+	sender int
+	role   string
+	last   bool // it answered after all kills
 }
 
 const (
@@ -44,11 +60,12 @@ const (
 	retryMin     = 10 * time.Millisecond
 	retryMore    = 40 * time.Millisecond
 	pauseMax     = 30 * time.Millisecond
-	againShare   = 0.05 // of accepted messages are posted once more under the same key
+	lastNumber   = 1_000_000 // markers of last words are above it
+	againShare   = 0.05      // of accepted messages are posted once more under the same key
 )
 
 func newCrowd(ctx context.Context, o killOptions, c *client.Client, run string) *crowd {
-	w := &crowd{o: o, client: c, run: run}
+	w := &crowd{o: o, roles: roles[o.mix], client: c, run: run, played: map[session.ID]*play{}, stops: make(chan struct{}, 1)}
 	w.working, w.quit = context.WithCancel(ctx)
 	w.sending, w.stop = context.WithCancel(w.working)
 	for i := range o.sessions {
@@ -59,12 +76,16 @@ func newCrowd(ctx context.Context, o killOptions, c *client.Client, run string) 
 
 func (w *crowd) stopSending() { w.stop() }
 
-// finish waits for all replies, at most until the deadline.
+// finish waits for all replies, at most until the deadline. Where more than plain messages were sent, each session then
+// has to answer another one.
 func (w *crowd) finish(deadline time.Time) {
 	t := time.AfterFunc(time.Until(deadline), w.quit)
 	defer t.Stop()
 	w.senders.Wait()
 	w.waiters.Wait()
+	if len(w.roles) > 1 {
+		w.lastWords()
+	}
 	w.quit()
 	w.client.Close()
 }
@@ -74,16 +95,17 @@ func (w *crowd) abort() {
 	w.finish(time.Now())
 }
 
+// completed counts the answers: one may be to several messages.
 func (w *crowd) completed() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := 0
+	answers := map[string]bool{}
 	for _, m := range w.messages {
 		if m.Status == "completed" {
-			n++
+			answers[m.Text] = true // with the markers of what it answers
 		}
 	}
-	return n
+	return len(answers)
 }
 
 func (w *crowd) say(k judge.Kind, s session.ID, format string, args ...any) {
@@ -96,38 +118,122 @@ func (w *crowd) say(k judge.Kind, s session.ID, format string, args ...any) {
 func (w *crowd) send(i int) {
 	rnd := rand.New(rand.NewPCG(w.o.seed, uint64(i)+2))
 	slots := make(chan struct{}, w.o.window)
+	role := w.roles[i%len(w.roles)]
 	for n := 0; w.sending.Err() == nil; n++ {
 		select {
 		case slots <- struct{}{}:
 		case <-w.sending.Done():
 			return
 		}
-		name := w.run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/w.o.perSession)
-		m := marker.New(w.run, i, n)
-		msg := client.Message{Session: name, Key: m, Text: m + " " + strings.Repeat("la ", rnd.IntN(60))}
-		a, ok := w.post(msg, rnd)
-		if !ok {
+		p := &play{name: w.run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/w.o.perSession), sender: i, role: role.name}
+		first := n%w.o.perSession == 0
+		if role.open != nil && (first || role.again > 0 && n%role.again == 0) && !w.command(p, n, role.open(i, n), rnd) {
 			return
 		}
-		_, id, _ := strings.Cut(a.ID, "~")
-		rec := &judge.Message{Session: session.ID(a.Session), ID: id, Key: m, Marker: m}
-		w.mu.Lock()
-		w.messages = append(w.messages, rec)
-		w.mu.Unlock()
-		w.accepted.Add(1)
-		repeat := rnd.Float64() < againShare
-		w.waiters.Go(func() {
-			defer func() { <-slots }()
-			w.await(rec, a)
-		})
-		if repeat {
-			b, ok := w.post(msg, rnd)
-			if ok && b.ID != a.ID {
-				w.say(judge.Doubled, rec.Session, "key %s was accepted as %s and again as %s", m, a.ID, b.ID)
-			}
-			w.again.Add(1)
+		if !w.message(p, n, role.text(rnd), rnd, func() { <-slots }) {
+			return
 		}
-		wait(w.sending, time.Duration(rnd.Int64N(int64(pauseMax))))
+		wait(w.sending, role.pause+time.Duration(rnd.Int64N(int64(pauseMax))))
+		if role.stop > 0 && rnd.Float64() < role.stop {
+			wait(w.sending, time.Duration(rnd.IntN(stopMax))*time.Millisecond)
+			select {
+			case w.stops <- struct{}{}:
+			default:
+			}
+			if !w.command(p, n, "/stop", rnd) {
+				return
+			}
+		}
+	}
+}
+
+// message is one message and, when that is there, its reply; done is called then.
+func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()) bool {
+	m := marker.New(w.run, p.sender, n)
+	msg := client.Message{Session: p.name, Key: m, Text: m + " " + text}
+	a, ok := w.post(msg, rnd)
+	if !ok {
+		done()
+		return false
+	}
+	rec := &judge.Message{Session: session.ID(a.Session), ID: eventID(a), Key: m, Marker: m}
+	w.mu.Lock()
+	w.messages = append(w.messages, rec)
+	w.played[rec.Session] = p
+	w.mu.Unlock()
+	w.accepted.Add(1)
+	repeat := rnd.Float64() < againShare
+	w.waiters.Go(func() {
+		defer done()
+		if r, ok := w.await(a, rec.Session, m); ok {
+			w.mu.Lock()
+			rec.Status, rec.Text = r.Status, r.Text
+			w.mu.Unlock()
+			w.answered.Add(1)
+		}
+	})
+	if repeat {
+		b, ok := w.post(msg, rnd)
+		if ok && b.ID != a.ID {
+			w.say(judge.Doubled, rec.Session, "key %s was accepted as %s and again as %s", m, a.ID, b.ID)
+		}
+		w.again.Add(1)
+	}
+	return true
+}
+
+func eventID(a client.Accepted) string {
+	_, id, _ := strings.Cut(a.ID, "~")
+	return id
+}
+
+// command is one command of a text; its reply is waited for beside.
+func (w *crowd) command(p *play, n int, text string, rnd *rand.Rand) bool {
+	word, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	a, ok := w.post(client.Message{Session: p.name, Key: marker.New(w.run, p.sender, n) + "-" + word, Text: text}, rnd)
+	if !ok {
+		return false
+	}
+	rec := &judge.Command{Session: session.ID(a.Session), ID: eventID(a), Text: text}
+	w.mu.Lock()
+	w.commands = append(w.commands, rec)
+	w.mu.Unlock()
+	w.waiters.Go(func() {
+		if r, ok := w.await(a, rec.Session, text); ok {
+			w.mu.Lock()
+			rec.Status = r.Status
+			w.mu.Unlock()
+		}
+	})
+	return true
+}
+
+// lastWords sends one more message to every session and waits for the answers.
+func (w *crowd) lastWords() {
+	w.mu.Lock()
+	played, before := maps.Clone(w.played), len(w.messages)
+	w.mu.Unlock()
+	slots := make(chan struct{}, w.o.sessions)
+	n := lastNumber
+	rnd := rand.New(rand.NewPCG(w.o.seed, 1<<32))
+	for _, id := range slices.Sorted(maps.Keys(played)) {
+		select {
+		case slots <- struct{}{}:
+		case <-w.working.Done():
+			return
+		}
+		n++
+		if !w.message(played[id], n, "are you there?", rnd, func() { <-slots }) {
+			break
+		}
+	}
+	w.waiters.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.messages[before:] {
+		if p := w.played[m.Session]; m.Status == "completed" {
+			p.last = true
+		}
 	}
 }
 
@@ -148,25 +254,21 @@ func (w *crowd) post(m client.Message, rnd *rand.Rand) (client.Accepted, bool) {
 	}
 }
 
-// await asks until the reply is final.
-func (w *crowd) await(rec *judge.Message, a client.Accepted) {
+// await asks until the reply is final; false when there is none.
+func (w *crowd) await(a client.Accepted, s session.ID, what string) (client.Reply, bool) {
 	for {
 		r, err := w.client.Wait(w.working, a.ID, waitPatience)
 		switch {
 		case err == nil && r.Final():
-			w.mu.Lock()
-			rec.Status, rec.Text = r.Status, r.Text
-			w.mu.Unlock()
-			w.answered.Add(1)
-			return
+			return r, true
 		case err != nil && hopeless(err):
-			w.say(judge.Lost, rec.Session, "the reply to %s, accepted as %s: %v", rec.Marker, a.ID, err)
-			return
+			w.say(judge.Lost, s, "the reply to %s, accepted as %s: %v", what, a.ID, err)
+			return client.Reply{}, false
 		case err == nil: // pending: at once again
 			continue
 		}
 		if !wait(w.working, retryMin) {
-			return
+			return client.Reply{}, false
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 type exchanges struct {
 	Run        string // in every marker and session name; of [0-9a-z]
 	Sessions   int
-	PerSession int // messages until a session is replaced by a new one: conversations do not grow without end
+	PerSession int    // messages until a session is replaced by a new one: conversations do not grow without end
+	Old        string // begins the names of sessions that are there already and are kept; "": PerSession holds
 	Warmup     time.Duration
 	Duration   time.Duration
 	AtOpen     func() // at the end of the warm-up
@@ -84,6 +85,9 @@ func (x exchanges) send(ctx context.Context, c *client.Client, i int, w *window.
 	for n := 0; !w.Shut() && ctx.Err() == nil; n++ {
 		t := turn{marker: marker.New(x.Run, i, n), began: time.Now()}
 		session := x.Run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/x.PerSession)
+		if x.Old != "" {
+			session = x.Old + "-" + strconv.Itoa(i)
+		}
 		msg := client.Message{Session: session, Text: t.marker + " what do you hear?", Key: t.marker}
 		if err := exchange(ctx, c, msg, t.marker); err != nil {
 			return out, err

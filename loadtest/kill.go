@@ -28,6 +28,7 @@ type killOptions struct {
 	drain      time.Duration
 	settle     time.Duration
 	callback   bool
+	mix        string
 }
 
 const (
@@ -36,8 +37,11 @@ const (
 	inFlight   = 8                      // turns that a kill should interrupt
 	flightGoal = 0.9                    // of the kills do
 
-	flightKills    = 50   // fewer are too few for a share to mean anything
-	anywhereShare  = 0.06 // of the kills do not wait for turns in flight
+	flightKills    = 50                   // fewer are too few for a share to mean anything
+	anywhereShare  = 0.06                 // of the kills do not wait for turns in flight
+	stopKills      = 0.2                  // of the others come with a stop, where there are any: it is carried out too soon to be met by chance
+	stopSpan       = 4 * time.Millisecond // after it was sent
+	stopWait       = 3 * time.Second
 	flightPatience = 10 * time.Second
 	flightPoll     = 5 * time.Millisecond
 )
@@ -58,8 +62,13 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.DurationVar(&o.drain, "drain", time.Minute, "for everything to come to rest after the last kill")
 	fs.DurationVar(&o.settle, "settle", 12*time.Second, "shortest time between the last start and the end: deliveries to the dead come again within it")
 	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
+	fs.StringVar(&o.mix, "mix", "plain", "plain: messages only; all: also stops, messages that steer and interrupt, a model that fails and its fallback,\n"+
+		"and conversations that are summarised all the time")
 	if err := parse(fs, args); err != nil {
 		return err
+	}
+	if roles[o.mix] == nil {
+		return usageError{fmt.Errorf("mix %q: want plain or all", o.mix)}
 	}
 	var err error
 	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
@@ -97,6 +106,9 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 		r.printSessions(p)
 		return errBroken
 	}
+	if err := r.Mix.missing(); err != nil && o.kills >= flightKills {
+		return err
+	}
 	if r.FlightShare < flightGoal && o.kills >= flightKills {
 		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little",
 			100*r.FlightShare, inFlight, 100*flightGoal)
@@ -120,31 +132,40 @@ type killRun struct {
 type lifetime struct {
 	judge.Restart      // Ready is zero when the daemon was killed before
 	Open          int  `json:"open"`            // model requests that were open when it was killed
+	Summaries     int  `json:"summaries"`       // of them
+	Fallbacks     int  `json:"fallbacks"`       // of them, to the model that stands in for others
 	Early         bool `json:"early,omitempty"` // it was killed while it started
 }
 
 func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
 	k := &killRun{bench: b, o: o, rnd: rand.New(rand.NewPCG(o.seed, 1))}
-	if k.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: o.delay, Seed: o.seed}); err != nil {
+	conf, model := daemon.Config{Sync: o.sync}, fakemodel.Options{Delay: o.delay, Seed: o.seed}
+	if o.mix != "plain" {
+		conf.Fallback, conf.Context = fallbackModel, smallContext
+		if model.Fail, err = fakemodel.ParsePlan(flakyPlan, o.seed); err != nil {
+			return r, err
+		}
+	}
+	if k.model, err = fakemodel.Start("127.0.0.1:0", model); err != nil {
 		return r, err
 	}
 	defer k.model.Close()
-	callback := ""
 	if o.callback {
 		if k.sink, err = sink.Start("127.0.0.1:0"); err != nil {
 			return r, err
 		}
 		defer k.sink.Close()
-		callback = k.sink.URL()
+		conf.Callback = k.sink.URL()
 	}
-	if k.home, err = b.home("kill", o.sync, k.model.URL(), callback); err != nil {
+	conf.ModelURL = k.model.URL()
+	if k.home, err = b.homeOf("kill", conf); err != nil {
 		return r, err
 	}
 	d, err := b.start(ctx, k.home)
 	if err != nil {
 		return r, err
 	}
-	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+1)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
+	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
 	d, err = k.killing(ctx, d)
 	k.crowd.stopSending()
 	if err != nil {
@@ -201,7 +222,27 @@ func (k *killRun) live(ctx context.Context) bool {
 	if k.rnd.Float64() < anywhereShare {
 		return wait(ctx, life)
 	}
-	return k.busy(ctx) && wait(ctx, life) && k.busy(ctx)
+	return k.busy(ctx) && wait(ctx, life) && k.busy(ctx) && k.stopped(ctx)
+}
+
+// stopped waits now and then until somebody sends a stop.
+func (k *killRun) stopped(ctx context.Context) bool {
+	if len(k.crowd.roles) == 1 || k.rnd.Float64() >= stopKills {
+		return true
+	}
+	select {
+	case <-k.crowd.stops:
+	default: // an old one, if any
+	}
+	t := time.NewTimer(stopWait)
+	defer t.Stop()
+	select {
+	case <-k.crowd.stops:
+		return wait(ctx, time.Duration(k.rnd.Float64()*float64(stopSpan)))
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // busy waits, within limits, until enough turns are in flight; false when ctx has ended.
@@ -215,7 +256,8 @@ func (k *killRun) busy(ctx context.Context) bool {
 }
 
 func (k *killRun) kill(p *daemon.Process) lifetime {
-	l := lifetime{Open: k.model.Open()}
+	open := k.model.OpenNow()
+	l := lifetime{Open: open.All, Summaries: open.Summaries, Fallbacks: open.Models[fallbackModel]}
 	l.Killed = time.Now()
 	p.Kill()
 	return l
@@ -227,7 +269,7 @@ func (k *killRun) rest(ctx context.Context, notBefore time.Time) time.Duration {
 	began := time.Now()
 	deadline := began.Add(k.o.drain)
 	k.crowd.finish(deadline)
-	for k.sink != nil && time.Now().Before(deadline) && k.sink.Count() < k.crowd.completed() {
+	for k.sink != nil && time.Now().Before(deadline) && k.sink.Marked() < k.crowd.completed() {
 		if !wait(ctx, 50*time.Millisecond) {
 			break
 		}

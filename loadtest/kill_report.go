@@ -34,6 +34,7 @@ type killReport struct {
 	Bells       []store.Bell  `json:"bells"`
 	Home        string        `json:"home,omitempty"`
 	Verdict     judge.Verdict `json:"verdict"`
+	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
 	Lives       []lifetime    `json:"lives"`
 	Goals       []goal        `json:"goals"`
 	journal     []store.Record
@@ -68,6 +69,11 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		}
 	}
 	r.times(ev.Journal, k.life)
+	if k.o.mix != "plain" {
+		r.Mix = k.mixed(ev)
+		r.Verdict.Violations = append(r.Verdict.Violations, r.Mix.violations()...)
+		r.Goals = append(r.Goals, r.Mix.goals()...)
+	}
 	if len(r.Verdict.Violations) > 0 {
 		r.Home = k.home.Dir
 		if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
@@ -84,7 +90,11 @@ func (k *killRun) evidence(journal []store.Record) judge.Evidence {
 	}
 	for _, m := range k.crowd.messages {
 		ev.Messages = append(ev.Messages, *m)
-		ev.Asked[m.Marker] = k.model.Tally(m.Marker).Requests
+		t := k.model.Tally(m.Marker)
+		ev.Asked[m.Marker] = t.Requests - t.Refused
+	}
+	for _, c := range k.crowd.commands {
+		ev.Commands = append(ev.Commands, *c)
 	}
 	if k.sink != nil {
 		ev.Pushed = map[string]int{}
@@ -139,6 +149,9 @@ func (r killReport) print(p printer) {
 	p.say("restart to ready: p50 %.0f ms, max %.0f ms; at rest %.1f s after the last one", ms(r.Ready.P50), ms(r.Ready.Max), r.Rest.Seconds())
 	p.say("every interrupted turn goes on after ready: %d turns, p50 %.0f ms, p99 %.0f ms, max %.0f ms",
 		r.Resumed.N, ms(r.Resumed.P50), ms(r.Resumed.P99), ms(r.Resumed.Max))
+	if r.Mix != nil {
+		r.Mix.say(p, c)
+	}
 	if r.Overtaken > 0 {
 		p.say("%d interrupted turns had not gone on when the next kill came; the longest of these lives was %.0f ms", r.Overtaken, ms(r.LongestCut))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,8 +52,14 @@ type standInLane struct {
 	texts   map[string]string // message → text
 	keys    map[string]string // key → message
 	inbox   []string          // unanswered messages
+	orders  []standInOrder    // commands without an answer
+	queue   string
+	chosen  string   // model
+	ended   []string // turns since the last compaction
+	compact *turnv1.CompactionStarted
 	claim   *turnv1.Claim     // of the turn that runs
 	replies map[string]string // message → reply
+	dropped map[string]bool   // cancelled messages
 	show    []deliveryv1.Ref  // what is to be pushed
 	tried   bool              // the first of show may have arrived
 	text    map[string]string // delivery → text
@@ -145,7 +151,7 @@ func (d *standIn) lane(id session.ID) *standInLane {
 	defer d.mu.Unlock()
 	l := d.lanes[id]
 	if l == nil {
-		l = &standInLane{d: d, id: id, texts: map[string]string{}, keys: map[string]string{}, replies: map[string]string{}, text: map[string]string{}, news: make(chan struct{}, 1)}
+		l = &standInLane{d: d, id: id, texts: map[string]string{}, keys: map[string]string{}, replies: map[string]string{}, dropped: map[string]bool{}, text: map[string]string{}, news: make(chan struct{}, 1)}
 		d.lanes[id] = l
 		if d.ready {
 			go l.run()
@@ -163,6 +169,8 @@ func (l *standInLane) fold(e envelope.Event) {
 		l.texts[e.ID], l.keys[e.Key] = b.Text, e.ID
 		l.inbox = append(l.inbox, e.ID)
 	case turnv1.Started:
+		l.claim, l.compact = &b.Claim, nil
+	case turnv1.Continued:
 		l.claim = &b.Claim
 	case turnv1.Resumed:
 		l.claim = &b.Claim
@@ -170,10 +178,9 @@ func (l *standInLane) fold(e envelope.Event) {
 		for _, id := range b.Answers {
 			l.replies[id] = b.Text
 		}
-		if l.claim != nil {
-			l.inbox = l.inbox[1:]
-		}
+		l.inbox = slices.DeleteFunc(l.inbox, func(id string) bool { return slices.Contains(b.Answers, id) })
 		l.claim = nil
+		l.ended = append(l.ended, b.Turn)
 		l.show = append(l.show, deliveryv1.Ref{Delivery: e.ID})
 		l.text[e.ID] = b.Text
 	case deliveryv1.Started:
@@ -182,6 +189,8 @@ func (l *standInLane) fold(e envelope.Event) {
 		l.tried = false
 	case deliveryv1.Sent:
 		l.show, l.tried = l.show[1:], false
+	default:
+		l.foldCommand(e)
 	}
 	select {
 	case l.news <- struct{}{}:
@@ -226,6 +235,7 @@ func (l *standInLane) run() {
 func (l *standInLane) step() bool {
 	l.mu.Lock()
 	inbox, claim, show, tried := len(l.inbox), l.claim, append([]deliveryv1.Ref(nil), l.show...), l.tried
+	orders, compact, ended := slices.Clone(l.orders), l.compact, slices.Clone(l.ended)
 	l.mu.Unlock()
 	var err error
 	switch {
@@ -233,6 +243,10 @@ func (l *standInLane) step() bool {
 		_, err = l.append("", deliveryv1.Unknown{Ref: show[0], Resend: true})
 	case len(show) > 0:
 		err = l.push(show[0])
+	case len(orders) > 0:
+		err = l.obey(orders[0])
+	case compact != nil || claim == nil && len(ended) >= standInTurns:
+		err = l.summarise(compact, ended)
 	case claim != nil:
 		c := *claim
 		c.Attempt++
@@ -251,32 +265,6 @@ func (l *standInLane) step() bool {
 		return false
 	}
 	return err == nil
-}
-
-func (l *standInLane) answer(c turnv1.Claim) error {
-	l.mu.Lock()
-	text := l.texts[c.Messages[0]]
-	l.mu.Unlock()
-	req, err := json.Marshal(map[string]any{"model": "echo", "messages": []map[string]string{{"role": "user", "content": text}}})
-	if err != nil {
-		return err
-	}
-	res, err := http.Post(l.d.model+"/chat/completions", "application/json", bytes.NewReader(req))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = res.Body.Close() }()
-	var a struct {
-		Choices []struct{ Message struct{ Content string } }
-	}
-	if err := json.NewDecoder(res.Body).Decode(&a); err != nil {
-		return err
-	}
-	done := turnv1.Completed{Outcome: turnv1.Outcome{Turn: c.Turn, Round: 1, Attempt: c.Attempt}, Answers: c.Messages, Text: a.Choices[0].Message.Content}
-	if _, err = l.append("", done); err == nil && l.d.bug == "twice" {
-		_, err = l.append("", done)
-	}
-	return err
 }
 
 func (l *standInLane) push(ref deliveryv1.Ref) error {
@@ -326,7 +314,7 @@ func (d *standIn) post(w http.ResponseWriter, r *http.Request) {
 	case forget:
 		id = "forgotten"
 	default:
-		e, err := l.append(m.Key, messagev1.Received{Text: m.Text})
+		e, err := l.append(m.Key, standInBody(m.Text))
 		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -344,13 +332,17 @@ func (d *standIn) reply(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		_, known := l.texts[id]
 		text, ok := l.replies[id]
+		status := "completed"
+		if l.dropped[id] {
+			status = "cancelled"
+		}
 		l.mu.Unlock()
 		switch {
 		case !known:
 			w.WriteHeader(http.StatusNotFound)
 			return
 		case ok:
-			_ = json.NewEncoder(w).Encode(map[string]string{"status": "completed", "text": text})
+			_ = json.NewEncoder(w).Encode(map[string]string{"status": status, "text": text})
 			return
 		}
 		wait(r.Context(), 2*time.Millisecond)

@@ -95,7 +95,7 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 func (b *bench) starts(ctx context.Context, n int, m *fakemodel.Server, r *startReport) error {
 	var first, again []time.Duration
 	for i := range n {
-		h, err := b.home(fmt.Sprintf("start-%d", i), "always", m.URL(), "")
+		h, err := b.home(fmt.Sprintf("start-%d", i), "always", m.URL())
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (b *bench) short(ctx context.Context, n int, r *startReport) error {
 }
 
 func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel.Server, r *startReport) error {
-	h, err := b.home("memory", "interval", m.URL(), "")
+	h, err := b.home("memory", "interval", m.URL())
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,61 +14,131 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 )
 
-// turnCommand measures plain turns.
-func turnCommand(ctx context.Context, args []string, p printer) error {
+// turnFlags are those of the command turn.
+type turnFlags struct {
+	bench           benchFlags
+	cells           []cell
+	rounds          int
+	timing          timing
+	past            past
+	dormant         int
+	strict          bool
+	sessions, syncs string
+}
+
+func parseTurn(args []string, p printer) (turnFlags, error) {
 	fs := p.flags("turn")
-	f := addBenchFlags(fs)
-	sessions := fs.String("sessions", "1,8,64,512", "numbers of sessions that talk at the same time")
-	syncs := fs.String("sync", "interval,always", "modes of bus.sync")
-	rounds := fs.Int("rounds", 3, "of product and floors in turn; the report has medians")
-	warmup := fs.Duration("warmup", time.Second, "of each measurement")
-	duration := fs.Duration("duration", 4*time.Second, "of each measurement")
-	perSession := fs.Int("per-session", 20, "turns until a session is replaced by a new one")
-	strict := fs.Bool("strict", false, "exit 1 when a goal is missed, not only when a turn goes wrong")
+	f := turnFlags{bench: addBenchFlags(fs)}
+	fs.StringVar(&f.sessions, "sessions", "", `numbers of sessions that talk at the same time (default "1,8,64,512"; "1,8" with --history and --dormant)`)
+	fs.StringVar(&f.syncs, "sync", "", `modes of bus.sync (default "interval,always"; "interval" with --history and --dormant)`)
+	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians")
+	fs.DurationVar(&f.timing.warmup, "warmup", time.Second, "of each measurement")
+	fs.DurationVar(&f.timing.duration, "duration", 4*time.Second, "of each measurement")
+	fs.IntVar(&f.timing.perSession, "per-session", 20, "turns until a session is replaced by a new one")
+	fs.IntVar(&f.past.messages, "history", 0, "instead of the floor: turns in sessions with so many messages, beside new ones")
+	fs.IntVar(&f.past.bytes, "history-bytes", 200, "of each message of a history; the answers are as long")
+	fs.IntVar(&f.dormant, "dormant", 0, "instead of the floor: turns beside so many dormant sessions, and without them")
+	fs.DurationVar(&f.past.calm, "calm", calmTime, "until the daemon counts itself as idle: then its memory is read")
+	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a goal is missed, not only when a turn goes wrong")
 	if err := parse(fs, args); err != nil {
+		return f, err
+	}
+	if err := f.check(); err != nil {
+		return f, usageError{err}
+	}
+	return f, nil
+}
+
+func (f *turnFlags) check() (err error) {
+	sessions, syncs := "1,8,64,512", "interval,always"
+	if f.past.messages > 0 || f.dormant > 0 {
+		sessions, syncs = "1,8", "interval"
+	}
+	if f.cells, err = cellsOf(cmp.Or(f.sessions, sessions), cmp.Or(f.syncs, syncs)); err != nil {
 		return err
 	}
-	cells, err := cellsOf(*sessions, *syncs)
+	switch {
+	case f.rounds < 1 || f.timing.perSession < 1 || f.timing.duration <= 0 || f.timing.warmup < 0:
+		return errors.New("rounds, per-session and duration are at least 1")
+	case f.past.messages < 0 || f.dormant < 0 || f.past.calm < 0:
+		return errors.New("history, dormant and calm are not negative")
+	case f.past.bytes < 1 || f.past.bytes > maxHistoryBytes:
+		return fmt.Errorf("history-bytes is between 1 and %d", maxHistoryBytes)
+	case f.past.messages > 0 && f.dormant > 0:
+		return errors.New("history and dormant are measured one at a time")
+	}
+	return nil
+}
+
+// turnCommand measures plain turns: beside the floor, or in sessions with a history, or beside dormant sessions.
+func turnCommand(ctx context.Context, args []string, p printer) error {
+	f, err := parseTurn(args, p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	if *rounds < 1 || *perSession < 1 || *duration <= 0 || *warmup < 0 {
-		return usageError{fmt.Errorf("rounds, per-session and duration are at least 1")}
-	}
-	b, err := newBench(ctx, f, p)
+	b, err := newBench(ctx, f.bench, p)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	t := timing{warmup: *warmup, duration: *duration, perSession: *perSession}
-	samples := map[cell][]sample{}
-	for round := range *rounds {
-		for _, c := range cells {
-			p.note("round %d of %d: sync %s, %d sessions", round+1, *rounds, c.Sync, c.Sessions)
-			s, err := b.measure(ctx, c, t, round)
-			if err != nil {
-				b.keep = true
-				return err
-			}
-			samples[c] = append(samples[c], s)
-		}
+	var r report
+	switch {
+	case f.past.messages > 0:
+		r, err = b.history(ctx, f.cells, f.timing, f.rounds, f.past)
+	case f.dormant > 0:
+		r, err = b.dormant(ctx, f.cells, f.timing, f.rounds, f.dormant, f.past.calm)
+	default:
+		r, err = b.turns(ctx, f.cells, f.timing, f.rounds)
 	}
-	r := turnReport{PerSession: *perSession, Rounds: *rounds}
-	for _, c := range cells {
-		r.Lines = append(r.Lines, lineOf(c, samples[c]))
+	if err != nil {
+		b.keep = true
+		return err
 	}
-	r.Goals = turnGoals(r.Lines)
-	if *f.json {
+	if *f.bench.json {
 		if err := json.NewEncoder(p.out).Encode(r); err != nil {
 			return err
 		}
 	} else {
 		r.print(p)
 	}
-	if *strict && slices.ContainsFunc(r.Goals, func(g goal) bool { return !g.Met }) {
+	if f.strict && slices.ContainsFunc(r.all(), func(g goal) bool { return !g.Met }) {
 		return errBroken
 	}
 	return nil
+}
+
+// maxHistoryBytes keeps the message within what the fake model repeats.
+const maxHistoryBytes = 1900
+
+// report of one of the measurements.
+type report interface {
+	print(p printer)
+	all() []goal
+}
+
+func (r turnReport) all() []goal    { return r.Goals }
+func (r historyReport) all() []goal { return r.Goals }
+func (r dormantReport) all() []goal { return r.Goals }
+
+// turns measures beside the floor.
+func (b *bench) turns(ctx context.Context, cells []cell, t timing, rounds int) (turnReport, error) {
+	samples := map[cell][]sample{}
+	for round := range rounds {
+		for _, c := range cells {
+			b.p.note("round %d of %d: sync %s, %d sessions", round+1, rounds, c.Sync, c.Sessions)
+			s, err := b.measure(ctx, c, t, round)
+			if err != nil {
+				return turnReport{}, err
+			}
+			samples[c] = append(samples[c], s)
+		}
+	}
+	r := turnReport{PerSession: t.perSession, Rounds: rounds}
+	for _, c := range cells {
+		r.Lines = append(r.Lines, lineOf(c, samples[c]))
+	}
+	r.Goals = turnGoals(r.Lines)
+	return r, nil
 }
 
 func cellsOf(sessions, syncs string) ([]cell, error) {

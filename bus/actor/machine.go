@@ -28,7 +28,7 @@ type Machine[S any] struct {
 // Work is one effect to perform.
 type Work[S any] struct {
 	Session  session.ID
-	State    S              // the fold up to the claim
+	State    S              // the fold up to the claim, and what came before the effect began
 	Claim    envelope.Event // the event that claims the effect, as appended
 	Deadline time.Time
 }

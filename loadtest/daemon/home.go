@@ -19,6 +19,9 @@ type Config struct {
 	Listen   string // of the HTTP channel: "127.0.0.1:PORT"
 	ModelURL string // base URL of the model, "/v1" included
 	Callback string // URL that replies are pushed to; "" for none
+
+	Fallback string // model of the same provider that stands in for any other; "" for none
+	Context  int    // tokens that a request may have; 0: the daemon's own default
 }
 
 // Home is a home directory with its configuration.
@@ -29,6 +32,9 @@ type Home struct {
 
 var yaml = template.Must(template.New("").Parse(`models:
   default: fake/echo
+{{- if .Fallback}}
+  fallbacks: ["fake/{{.Fallback}}"]
+{{- end}}
   providers:
     fake: {api: openai, base_url: "{{.ModelURL}}", api_key: "env:LOADTEST_MODEL_KEY"}
 channels:
@@ -38,6 +44,9 @@ channels:
     callback: {url: "{{.Callback}}"}
 {{- end}}
 bus: {sync: {{.Sync}}}
+{{- if .Context}}
+limits: {context: {{.Context}}}
+{{- end}}
 `))
 
 // NewHome makes the directory dir and writes its jetclaw.yaml.

@@ -152,7 +152,7 @@ func TestParseDelay(t *testing.T) {
 }
 
 func TestParsePlan(t *testing.T) {
-	for _, in := range []string{"cut", "200:0.1", "cut:2", "x:0.1", "cut:0.6,503:0.6"} {
+	for _, in := range []string{"cut", "200:0.1", "cut:2", "x:0.1", "cut:0.6,503:0.6", "m/cut:0.6,m/503:0.6", "503+0:1", "503+x:1", "600:1"} {
 		if _, err := fakemodel.ParsePlan(in, 1); err == nil {
 			t.Errorf("ParsePlan(%q) accepted", in)
 		}
@@ -162,8 +162,8 @@ func TestParsePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, cut := 0, 0
-	for i := range 100 {
-		switch f := p(int64(i), ""); {
+	for range 100 {
+		switch f := p(fakemodel.Ask{}); {
 		case f.Status == 503:
 			status++
 		case f.Cut:

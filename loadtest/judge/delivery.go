@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"github.com/jetclaw/jetclaw/loadtest/marker"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
@@ -24,6 +25,7 @@ func (s state) String() string {
 // delivery is what became of one thing that is shown.
 type delivery struct {
 	event   envelope.Event // that is shown
+	marker  string         // the first of its text, or ""
 	state   state
 	attempt int
 	repeats int // how often it may have arrived without a receipt, and was sent again
@@ -31,6 +33,14 @@ type delivery struct {
 
 func (d *delivery) done() bool {
 	return d.state == stateSent || d.state == stateFailed || d.state == stateHeld
+}
+
+// show says that an event has something to show.
+func (h *history) show(e envelope.Event, text string) *delivery {
+	d := &delivery{event: e, marker: marker.First(text)}
+	h.shown = append(h.shown, d)
+	h.byShown[e.ID] = d
+	return d
 }
 
 func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {

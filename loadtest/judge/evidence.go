@@ -17,10 +17,20 @@ type Message struct {
 	Text    string     `json:"text"`
 }
 
+// Command is one command as its sender saw it.
+type Command struct {
+	Session session.ID `json:"session"`
+	ID      string     `json:"id"` // of its event
+	Text    string     `json:"text"`
+	Status  string     `json:"status"` // of the reply, "" when no final one came
+}
+
 // Evidence of one run, taken after it has come to rest.
 type Evidence struct {
-	Messages []Message        // in the order of sending within each session
+	Messages []Message // in the order of sending within each session
+	Commands []Command
 	Journal  []envelope.Event // all of it, by cursor
+	Queue    string           // the agent's queue mode; "" is followup
 	Pushed   map[string]int   // pushed replies by marker; nil when nobody was there to receive
 	Asked    map[string]int   // requests to the model by marker; nil when not known
 	MayFail  bool             // the model fails by plan
@@ -60,6 +70,11 @@ type Counts struct {
 	Pushed    int            `json:"pushed"`
 	Repeated  int            `json:"repeated"` // pushes beyond the first, recorded as unknown
 	Takeovers int            `json:"takeovers"`
+	Steered   int            `json:"steered"`    // messages that joined a turn that ran
+	Fallbacks int            `json:"fallbacks"`  // model calls that another model answered than the one asked first
+	Rounds    int            `json:"rounds_max"` // of a turn
+	Stopped   int            `json:"stopped"`    // messages that a stop cancelled
+	Interrupt int            `json:"interrupted"`
 }
 
 // Verdict is all that was found.

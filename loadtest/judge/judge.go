@@ -28,6 +28,7 @@ func Judge(ev Evidence) Verdict {
 		h.rest()
 	}
 	c.senders()
+	c.commanders()
 	c.pushes()
 	c.model()
 	c.counts.Sessions = len(c.sessions)
@@ -97,53 +98,6 @@ func (c *court) reply(r *received, m Message) {
 			}
 		}
 	}
-}
-
-// pushes compares what arrived at the receiver with what is recorded.
-func (c *court) pushes() {
-	if c.ev.Pushed == nil {
-		return
-	}
-	for m, n := range c.ev.Pushed {
-		c.counts.Pushed += n
-		if m == "" {
-			c.unmarked(n)
-			continue
-		}
-		r := c.marked[m]
-		if r == nil || r.final == nil {
-			c.say(Wrong, "", 0, "a reply with %q was pushed and the journal has no such answer", m)
-			continue
-		}
-		d := r.final.delivery
-		allowed := 1 + d.repeats
-		if n > allowed {
-			c.say(Doubled, r.event.Session, r.final.event.Cursor, "the reply to %s was pushed %d times, with %d unknown outcomes recorded", m, n, d.repeats)
-		}
-		c.counts.Repeated += min(n, allowed) - 1
-	}
-	for m, r := range c.marked {
-		if f := r.final; f != nil && f.delivery.state == stateSent && f.status == statusCompleted && c.ev.Pushed[m] == 0 {
-			c.say(Lost, r.event.Session, f.event.Cursor, "the reply to %s is recorded as sent and never arrived", m)
-		}
-	}
-}
-
-// unmarked are pushes that echo no message: what people are told of turns that failed.
-func (c *court) unmarked(n int) {
-	allowed, failed := 0, 0
-	for _, h := range c.sessions {
-		for _, d := range h.shown {
-			if d.event.Kind() == "turn.failed" {
-				failed++
-				allowed += 1 + d.repeats
-			}
-		}
-	}
-	if n > allowed {
-		c.say(Doubled, "", 0, "%d pushes that answer no message, %d turns failed and %d repeats are recorded", n, failed, allowed-failed)
-	}
-	c.counts.Repeated += max(0, min(n, allowed)-failed)
 }
 
 // model compares how often the model was asked with how often that was claimed.

@@ -101,7 +101,9 @@ func spansOf(journal []envelope.Event) []*span {
 		case turnv1.Failed:
 			at(b.Turn, e, true)
 		case turnv1.Cancelled:
-			at(b.Turn, e, true)
+			if b.Turn != "" { // else it took waiting messages only
+				at(b.Turn, e, true)
+			}
 		}
 	}
 	return all

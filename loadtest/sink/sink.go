@@ -29,7 +29,8 @@ type Sink struct {
 	done chan struct{}
 
 	mu     sync.Mutex
-	pushes []Push // guarded by mu
+	pushes []Push          // guarded by mu
+	marked map[string]bool // guarded by mu; markers that have come
 }
 
 // Start listens on addr and serves until Close.
@@ -38,7 +39,7 @@ func Start(addr string) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("callback sink: %w", err)
 	}
-	s := &Sink{url: "http://" + l.Addr().String() + "/callback", done: make(chan struct{})}
+	s := &Sink{url: "http://" + l.Addr().String() + "/callback", done: make(chan struct{}), marked: map[string]bool{}}
 	s.http.Handler = http.HandlerFunc(s.take)
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	go func() {
@@ -65,6 +66,13 @@ func (s *Sink) Count() int {
 	return len(s.pushes)
 }
 
+// Marked is how many replies with a marker have come, repeats not counted.
+func (s *Sink) Marked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.marked)
+}
+
 // Close ends the server.
 func (s *Sink) Close() {
 	_ = s.http.Close()
@@ -77,7 +85,11 @@ func (s *Sink) take(w http.ResponseWriter, r *http.Request) {
 		return // the sender died in the middle: nothing has arrived
 	}
 	s.mu.Lock()
-	s.pushes = append(s.pushes, Push{At: time.Now(), Marker: marker.First(string(body)), Body: string(body)})
+	m := marker.First(string(body))
+	s.pushes = append(s.pushes, Push{At: time.Now(), Marker: m, Body: string(body)})
+	if m != "" {
+		s.marked[m] = true
+	}
 	s.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -14,7 +14,7 @@ func TestPushesAreRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, body := range []string{`{"text":"You said: mk-a-0-1"}`, `{}`} {
+	for _, body := range []string{`{"text":"You said: mk-a-0-1"}`, `{}`, `{"text":"You said: mk-a-0-1"}`} {
 		res, err := http.Post(s.URL(), "application/json", strings.NewReader(body))
 		if err != nil || res.StatusCode != http.StatusNoContent {
 			t.Fatalf("%v, %v", res, err)
@@ -22,7 +22,7 @@ func TestPushesAreRemembered(t *testing.T) {
 		_ = res.Body.Close()
 	}
 	got := s.Pushes()
-	if len(got) != 2 || s.Count() != 2 || got[0].Marker != "mk-a-0-1" || got[1].Marker != "" {
+	if len(got) != 3 || s.Count() != 3 || s.Marked() != 1 || got[0].Marker != "mk-a-0-1" || got[1].Marker != "" {
 		t.Errorf("pushes %+v", got)
 	}
 }

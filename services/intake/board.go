@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
 const (
@@ -24,13 +25,14 @@ type topic struct {
 	id      string
 }
 
-// outcome is what became of a message.
+// outcome is what became of a message or a command.
 type outcome struct {
 	status wire.Status
 	text   string
 	cause  string
 	cursor uint64
 	partly bool // text was left out: it is in the journal at cursor
+	gone   bool // nothing is known any more: the session was deleted
 }
 
 // note remembers a message that this process appended.
@@ -138,21 +140,38 @@ func (b *board) leave(t topic, w chan outcome) {
 	}
 }
 
-// news takes an event that ends a turn.
+// news takes an event that ends messages or commands, or all of a session.
 func (b *board) news(e envelope.Event) {
-	var answers []string
-	switch body := e.Body.(type) {
-	case turnv1.Completed:
-		answers = body.Answers
-	case turnv1.Failed:
-		answers = body.Answers
-	case turnv1.Cancelled:
-		answers = body.Answers
-	default:
+	if _, ok := e.Body.(turnv1.SessionDeleted); ok {
+		b.forget(e.Session)
+		return
+	}
+	ids, _ := thread.Ended(e.Body)
+	if len(ids) == 0 {
 		return
 	}
 	o := outcomeOf(e)
-	for _, id := range answers {
+	for _, id := range ids {
 		b.settle(topic{e.Session, id}, o)
+	}
+}
+
+// forget drops what is known of a deleted session. Who waits for something of it looks into the journal.
+func (b *board) forget(s session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for t := range b.notes {
+		if t.session == s {
+			delete(b.notes, t)
+		}
+	}
+	for t, waiters := range b.waiters {
+		if t.session != s {
+			continue
+		}
+		for _, w := range waiters {
+			w <- outcome{gone: true} // it has room, as in settle
+		}
+		delete(b.waiters, t)
 	}
 }

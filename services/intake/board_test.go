@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
 )
@@ -44,6 +45,25 @@ func TestBoard(t *testing.T) {
 			},
 			want: "hi",
 		},
+		{name: "told", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: noticev1.Posted{Service: "turns", Text: "so", Answers: []string{"m1"}}})
+		}, want: "so"},
+		{name: "told by another service", do: func(b *board) {
+			b.expect(one)
+			b.taken(one, now)
+			b.news(envelope.Event{Session: one.session, Body: noticev1.Posted{Service: "tools", Text: "so", Answers: []string{"m1"}}})
+		}, pending: true},
+		{name: "deleted with its session", do: func(b *board) {
+			b.expect(one)
+			b.news(completed(3, "hi", "m1"))
+			b.news(envelope.Event{Session: one.session, Body: turnv1.SessionDeleted{}})
+		}},
+		{name: "another session is deleted", do: func(b *board) {
+			b.expect(one)
+			b.news(completed(3, "hi", "m1"))
+			b.news(envelope.Event{Session: "main.http.a.c", Body: turnv1.SessionDeleted{}})
+		}, want: "hi"},
 		{name: "a message of others", do: func(b *board) { b.news(completed(3, "hi", "m1")) }},
 		{
 			name: "the oldest goes",

@@ -5,14 +5,16 @@
 //     message.edited or control.requested; what does not is a message.refused with the reason, and the sender is told.
 //   - A receipt means that the event is in the journal. The same source key in the same session gets the same receipt
 //     for as long as the session lives, across restarts and processes.
-//   - The reply to any message can be asked for at any time; whoever waits is told at once when the turn ends.
-//   - At 90 % of the journal's MaxBytes new messages are refused (fault.Full), so that running turns have the rest. A
-//     stop is always taken.
+//   - The reply to any message can be asked for at any time; whoever waits is told at once when the turn ends. The same
+//     holds for the commands that are answered with a text (compact, model, queue, status); stop and new are done at once.
+//     What a deleted session had is not found.
+//   - At 90 % of the journal's MaxBytes new messages, and commands that are answered, are refused (fault.Full), so that
+//     running turns have the rest. A stop is always taken.
 //
 // # Ways in
 //
 //	svc.intake.submit   Request → Receipt        terminal, commands, MCP clients: from.id is "local"
-//	svc.intake.control  Request{Verb} → Receipt
+//	svc.intake.control  Request{Verb, Argument} → Receipt
 //	svc.intake.reply    ReplyRequest → Reply
 //	HTTP                see internal/httpapi
 //
@@ -36,7 +38,7 @@
 // # A reply
 //
 // A waiter is registered first, then looks. For a message that this process appended a moment ago the board (board.go)
-// knows the outcome, or that there is none yet, without a read; for all others the fold says it. News of ended turns
+// knows the outcome, or that there is none yet, without a read; for all others the fold says it. News of what ended
 // comes from a lossy watch; a waiter looks into the journal every two seconds itself.
 //
 // # What happens when it dies

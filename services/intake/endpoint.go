@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
 // The verbs of svc.intake.
@@ -53,8 +53,8 @@ func (s *Service) onControl(ctx context.Context, data []byte) (any, error) {
 	if err := wire.Decode(data, &r); err != nil {
 		return nil, err
 	}
-	if r.Verb != messagev1.Stop && r.Verb != messagev1.New {
-		return nil, fault.New(fault.Invalid, "verb %q: want %q or %q", r.Verb, messagev1.Stop, messagev1.New)
+	if !thread.IsVerb(r.Verb) {
+		return nil, fault.New(fault.Invalid, "verb %.40q: want %s", string(r.Verb), thread.Verbs)
 	}
 	return s.submitLocal(ctx, r)
 }

@@ -31,7 +31,10 @@ func newBus(t *testing.T) *bustest.Server {
 	return bustest.New(t, Spec(),
 		bus.Spec{
 			Name: "turns", Live: true,
-			Appends: []string{"turn.stepped", "turn.completed", "turn.failed", "turn.cancelled", "session.deleted"},
+			Appends: []string{
+				"turn.stepped", "turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.configured",
+				"session.compacted", "compaction.failed", "notice.posted.*",
+			},
 		},
 		bus.Spec{Name: "cli", Asks: []string{"intake.submit", "intake.control", "intake.reply"}})
 }

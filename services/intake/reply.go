@@ -2,9 +2,11 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
@@ -55,8 +57,12 @@ func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 	defer timer.Stop()
 	for {
 		select {
-		case o := <-news:
-			return replyOf(t, &o), nil
+		case told := <-news:
+			if !told.gone {
+				return replyOf(t, &told), nil
+			}
+			o, err := s.fromJournal(ctx, t)
+			return replyOf(t, o), err
 		case <-timer.C:
 			if o, err = s.fromJournal(ctx, t); o != nil || err != nil {
 				return replyOf(t, o), err
@@ -106,6 +112,9 @@ func (s *Service) fromJournal(ctx context.Context, t topic) (*outcome, error) {
 
 func (s *Service) outcomeAt(ctx context.Context, cursor uint64) (*outcome, error) {
 	e, err := s.journal.Get(ctx, cursor)
+	if errors.Is(err, bus.ErrNoEvent) {
+		return nil, fault.New(fault.NotFound, "what ended it is no longer there: the session was deleted")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ func TestWaitersAreWoken(t *testing.T) {
 		}, "completed", strings.Repeat("x", 100<<10)},
 		{"failed", func(id string) any { return turnv1.Failed{Answers: []string{id}, Text: "no model"} }, "failed", "no model"},
 		{"cancelled", func(id string) any { return turnv1.Cancelled{Answers: []string{id}} }, "cancelled", cancelledText},
+		{"made way", func(id string) any {
+			return turnv1.Cancelled{Answers: []string{id}, Reason: turnv1.QueueFull, Text: "Too many wait."}
+		}, "cancelled", "Too many wait."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := s.send(post{"default", "hello", ""})

@@ -14,6 +14,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/intake/internal/httpapi"
 	"github.com/jetclaw/jetclaw/services/intake/thread"
@@ -34,10 +35,13 @@ func Spec() bus.Spec {
 	}
 }
 
-// watched are the kinds that end a message, and the last one of a turn as a rule: it makes the next guess right.
+// watched are the kinds that end a message or a command, and the last one of a turn as a rule: it makes the next guess
+// right.
 func watched() []string {
 	return []string{
 		kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}), kind(deliveryv1.Sent{}),
+		kind(noticev1.Posted{}) + ".turns", kind(turnv1.SessionConfigured{}), kind(turnv1.SessionCompacted{}),
+		kind(turnv1.CompactionFailed{}), kind(turnv1.SessionDeleted{}),
 	}
 }
 

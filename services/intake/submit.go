@@ -40,6 +40,18 @@ type inbound struct {
 	event envelope.Event
 }
 
+// pends says whether something will answer it.
+func (in inbound) pends() bool {
+	switch b := in.body.(type) {
+	case messagev1.Received:
+		return true
+	case messagev1.Control:
+		return thread.Asks(b.Verb)
+	case messagev1.Edited, messagev1.Refused:
+	}
+	return false
+}
+
 // Submit takes something in. The same session and key again get the same receipt and append nothing, whatever the
 // request says besides. Errors: fault.Invalid and TooLarge for what the gate refused (with a receipt, as the refusal is
 // an event), Invalid for a request that is none, NotFound for a command or an edit to what is not there, Full, Busy
@@ -79,7 +91,7 @@ func (s *Service) admit(r Request) (inbound, error) {
 		in.key = rand.Text()
 	}
 	in.topic = topic{sid, thread.MessageID(sid, in.key)}
-	in.body = thread.Admit(thread.Inbound{From: r.From, Text: string(r.Text), Edits: r.Edits, Verb: r.Verb}, s.limits)
+	in.body = thread.Admit(thread.Inbound{From: r.From, Text: string(r.Text), Edits: r.Edits, Verb: r.Verb, Argument: string(r.Argument)}, s.limits)
 	in.event = envelope.Event{ID: in.id, Session: sid, Key: in.key, Body: in.body}
 	if traceparent.MatchString(r.Trace) {
 		in.event.Trace = r.Trace
@@ -121,7 +133,7 @@ func (s *Service) appendOnce(ctx context.Context, in inbound) (Receipt, error) {
 		if err := s.permit(ctx, state, cursor, in); err != nil {
 			return Receipt{}, err
 		}
-		if _, ok := in.body.(messagev1.Received); ok {
+		if in.pends() {
 			s.board.expect(in.topic)
 		}
 		in.event.Prev = cursor
@@ -164,8 +176,11 @@ func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64,
 			return fault.New(fault.NotFound, "there is no message %s in %s to edit", b.Message, in.session)
 		}
 	case messagev1.Control:
-		if cursor == 0 || state.Deleted() {
-			return fault.New(fault.NotFound, "there is no session %s", in.session)
+		switch asks := thread.Asks(b.Verb); {
+		case state.Deleted(), cursor == 0 && !asks:
+			return fault.New(fault.NotFound, "there is no session %s: write a message first", in.session)
+		case asks:
+			return full
 		}
 	}
 	return nil
@@ -189,7 +204,9 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
 	case messagev1.Control, messagev1.Edited:
-		receipt.Status = wire.Completed
+		if !in.pends() {
+			receipt.Status = wire.Completed
+		}
 	case messagev1.Received:
 		s.room.took(b.Text)
 	}

@@ -209,6 +209,9 @@ func TestNearlyFullTakesStopsOnly(t *testing.T) {
 	if resp := s.call(http.MethodPost, "/v1/sessions/default/stop", appToken, nil, &a); resp.status != http.StatusAccepted {
 		t.Errorf("a stop: %d %+v", resp.status, a)
 	}
+	if a, status := s.press(messagev1.Status, "", ""); status != http.StatusInsufficientStorage {
+		t.Errorf("a question: %d %+v", status, a)
+	}
 	if r := s.reply(m.MessageID, ""); r.Status != "pending" {
 		t.Errorf("reply: %+v", r)
 	}

@@ -134,8 +134,10 @@ func begins(w *actortest.World, k actor.Work[delivery.State]) error {
 }
 
 func shows(e envelope.Event) bool {
-	switch e.Body.(type) {
-	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, noticev1.Posted:
+	switch b := e.Body.(type) {
+	case turnv1.SessionCompacted:
+		return b.By != ""
+	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, noticev1.Posted, turnv1.SessionConfigured, turnv1.CompactionFailed:
 		return true
 	}
 	return false
@@ -212,7 +214,7 @@ func TestHistories(t *testing.T) {
 		limits.Routes = map[string]delivery.Route{"http": route}
 		service := &Service{senders: map[string]Sender{"http": r}, limits: limits, log: slog.New(slog.DiscardHandler)}
 
-		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"answer", "answer", "answer", "failure", "stopped", "notice", "delete", "fill", "down"}), 1, 8).Draw(rt, "deeds")
+		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"answer", "answer", "answer", "failure", "stopped", "notice", "configured", "compacted", "by itself", "not compacted", "delete", "fill", "down"}), 1, 8).Draw(rt, "deeds")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 5000), len(deeds), len(deeds)).Draw(rt, "gaps")
 		sc := actortest.Scenario[delivery.State]{
 			Spec: Spec(), Machine: service.machine(), Workers: rapid.IntRange(1, 3).Draw(rt, "workers"), Tape: actortest.Tape(rt),
@@ -243,6 +245,14 @@ func do(w *actortest.World, s session.ID, deed string, i int) {
 		w.Post(s, turnv1.Cancelled{Answers: []string{"m" + key}}, key)
 	case "notice":
 		w.Post(s, noticev1.Posted{Service: "turns", Text: "a note"}, key)
+	case "configured":
+		w.Post(s, turnv1.SessionConfigured{By: "c" + key, Text: "the model is x"}, key)
+	case "compacted":
+		w.Post(s, turnv1.SessionCompacted{By: "c" + key, Text: "compacted"}, key)
+	case "by itself":
+		w.Post(s, turnv1.SessionCompacted{Text: "compacted"}, key)
+	case "not compacted":
+		w.Post(s, turnv1.CompactionFailed{By: "c" + key, Text: "not compacted"}, key)
 	case "delete":
 		w.Delete(s, turnv1.SessionDeleted{}, key)
 	case "fill":

@@ -39,6 +39,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{news: make(chan struct{}, 1)}
 	h.bus = bustest.New(t, outbox.Spec(), bus.Spec{Name: "turns", Appends: []string{
 		"turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.reset", "notice.posted.turns",
+		"session.configured", "session.compacted", "compaction.failed",
 	}})
 	h.turns = h.bus.Connect(t, "turns")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -177,6 +178,8 @@ type call struct {
 	Attempt  int
 	Repeat   bool
 	Text     string
+	Kind     string
+	Answers  []string
 	at       time.Time
 }
 

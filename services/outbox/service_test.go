@@ -32,6 +32,39 @@ func TestMailbox(t *testing.T) {
 	expect(t, deliveries(t, events, web), "sent a/1", "sent b/1", "sent d/1")
 }
 
+// TestPushShowsWhatCommandsBring: each answer names the command, and what nobody asked for is not shown.
+func TestPushShowsWhatCommandsBring(t *testing.T) {
+	hook := newHook(t, func(int, call, http.ResponseWriter) {})
+	h := newHouse(t)
+	h.run(t, pushing(t, hook))
+	sent := 0
+	for id, b := range map[string]envelope.Body{
+		"a": turnv1.SessionConfigured{By: "c1", Setting: turnv1.ModelSetting, Value: "x", Text: "The model is x."},
+		"b": turnv1.SessionCompacted{By: "c2", Summary: "s", Text: "Compacted."},
+		"c": turnv1.CompactionFailed{By: "c3", Text: "Not compacted."},
+		"d": noticev1.Posted{Service: "turns", Text: "All is well.", Answers: []string{"c4", "c5"}},
+		"e": turnv1.Cancelled{Answers: []string{"m1"}, Reason: turnv1.QueueFull, Text: "Too many wait."},
+		"f": turnv1.Cancelled{Turn: "t", Answers: []string{"m2"}, Reason: turnv1.Stopped},
+	} {
+		h.show(t, web, id+"0", turnv1.SessionCompacted{Summary: "s", Text: "by itself"})
+		h.show(t, web, id, b)
+		sent++
+		h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == sent }) // each rings by itself
+	}
+	var got []string
+	for _, c := range hook.got() {
+		got = append(got, fmt.Sprint(c.Delivery, " ", c.Kind, " ", c.Answers, " ", c.Text))
+	}
+	slices.Sort(got)
+	expect(t, got,
+		"a session.configured [c1] The model is x.",
+		"b session.compacted [c2] Compacted.",
+		"c compaction.failed [c3] Not compacted.",
+		"d notice.posted [c4 c5] All is well.",
+		"e turn.cancelled [m1] Too many wait.",
+		"f turn.cancelled [m2] Stopped.")
+}
+
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {

@@ -2,11 +2,15 @@ package turns
 
 import (
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/turns/internal/workspace"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/price"
+	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -35,6 +39,31 @@ type agent struct {
 	Agent
 	rules turn.Rules
 	space *workspace.Workspace // nil: none
+
+	mu   sync.Mutex
+	told string // guarded by mu; the problems of the workspace that were logged last
+}
+
+// files are those of the workspace, and its skills. What is wrong with them is logged when it changes.
+func (a *agent) files(log *slog.Logger) ([]prompt.File, []prompt.Skill) {
+	if a.space == nil {
+		return nil, nil
+	}
+	files, skills, problems := a.space.Load()
+	var told strings.Builder
+	for _, p := range problems {
+		told.WriteString(p.String())
+		told.WriteString("\n")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told != told.String() {
+		a.told = told.String()
+		for _, p := range problems {
+			log.Warn("workspace", "folder", a.Workspace, "problem", p.String())
+		}
+	}
+	return files, skills
 }
 
 // agents are all of them.
@@ -69,9 +98,6 @@ func newAgent(a Agent, c Catalog, prices price.Table) (*agent, error) {
 	}
 	if a.Queue == (turn.Queue{}) {
 		a.Queue = turn.DefaultQueue()
-	}
-	if a.Budget == (turn.Budget{}) {
-		a.Budget = turn.DefaultBudget()
 	}
 	named := c.Named()
 	if a.Model == "" && len(named) > 0 {

@@ -15,6 +15,8 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/internal/anthropic"
 	"github.com/jetclaw/jetclaw/services/turns/internal/offline"
 	"github.com/jetclaw/jetclaw/services/turns/internal/openai"
+	"github.com/jetclaw/jetclaw/services/turns/internal/pricedata"
+	"github.com/jetclaw/jetclaw/services/turns/price"
 )
 
 // API is the protocol that a provider speaks.
@@ -104,7 +106,7 @@ const maxListed = 256
 
 func (m *Models) build(provider, name string) (*listed, error) {
 	if provider == OfflineProvider {
-		return &listed{Model: offline.Model{}, identity: OfflineProvider}, nil
+		return &listed{Model: offline.Model{}, identity: OfflineProvider, vendor: price.Offline}, nil
 	}
 	p, ok := m.c.Providers[provider]
 	if !ok {
@@ -134,6 +136,15 @@ func (m *Models) Providers() []string {
 
 // Named are the references that the configuration names.
 func (m *Models) Named() []string { return slices.Clone(m.c.Named) }
+
+// Prices are the vendors' list prices and windows with the configuration's own, which win.
+func Prices(own []price.UserPrice) (price.Table, error) {
+	t, err := price.Parse(pricedata.JSON())
+	if err != nil {
+		return price.Table{}, fmt.Errorf("list prices: %w", err)
+	}
+	return t.With(own), nil
+}
 
 // Only is a catalog of one model, whatever it is asked for.
 func Only(m Model) Catalog { return only{m} }

@@ -27,7 +27,7 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 	}
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
-	got, err := c.route.Generate(call, a.chain(s), func(m model.Model) model.Request {
+	got, err := c.route.Generate(call, a.chain(s), func(m Model) model.Request {
 		return prompt.Summarise(past, s.Summary, a.window(m, c.prices))
 	}, func(string) {})
 	usage := c.charge(got.Model, got.Answer.Usage)

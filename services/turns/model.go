@@ -2,11 +2,11 @@ package turns
 
 import (
 	"github.com/jetclaw/jetclaw/services/turns/internal/offline"
-	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 )
 
-// Model answers requests; see model.Model.
-type Model = model.Model
+// Model answers requests; see provider.Model.
+type Model = provider.Model
 
 // Catalog finds models by reference ("provider/model").
 type Catalog interface {

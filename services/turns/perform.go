@@ -61,7 +61,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	defer cancel()
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
-	got, err := c.route.Generate(call, a.chain(w.State), func(m model.Model) model.Request {
+	got, err := c.route.Generate(call, a.chain(w.State), func(m Model) model.Request {
 		plan = c.plan(a, w.State, m)
 		return model.Request{Messages: plan.Messages, Tools: plan.Tools}
 	}, stream.add)
@@ -103,17 +103,11 @@ func (c *caller) why(call context.Context, err error, limit time.Duration) (caus
 }
 
 // plan is what the next model call of a session shows to m.
-func (c *caller) plan(a *agent, s turn.State, m model.Model) prompt.Plan {
+func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
 	in := prompt.Input{State: s, Instructions: a.Instructions, Tools: a.Tools, Window: a.window(m, c.prices)}
-	if a.space != nil {
-		var problems []error
-		in.Files, in.Skills, problems = a.space.Load()
-		for _, p := range problems {
-			c.log.Warn("workspace", "folder", a.Workspace, "problem", p)
-		}
-		if len(in.Skills) > 0 {
-			in.Tools = append(in.Tools[:len(in.Tools):len(in.Tools)], skillTool)
-		}
+	in.Files, in.Skills = a.files(c.log)
+	if len(in.Skills) > 0 {
+		in.Tools = append(in.Tools[:len(in.Tools):len(in.Tools)], skillTool)
 	}
 	return prompt.Build(in)
 }

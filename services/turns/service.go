@@ -23,8 +23,11 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// Budgets are what may be used in one day.
-type Budgets = daily.Budgets
+// Budgets are what may be used in one day, DayBudget what one agent may.
+type (
+	Budgets   = daily.Budgets
+	DayBudget = daily.Budget
+)
 
 // Config is what the service needs. Conn, Catalog and Log are required.
 type Config struct {
@@ -90,6 +93,7 @@ func New(c Config) (*Service, error) {
 	s := &Service{conn: c.Conn, calls: calls}
 	if c.Budgets.Any() {
 		s.daily = daily.New(c.Conn, c.Budgets)
+		s.daily.Reprice(calls.charge)
 		calls.daily = s.daily
 	}
 	if s.actor, err = actor.New(calls.machine(), c.Conn, Spec(), actor.Options{}); err != nil {
@@ -133,12 +137,15 @@ func (s *Service) Run(ctx context.Context) error {
 // Ready returns once messages are answered, or with ctx's error.
 func (s *Service) Ready(ctx context.Context) error { return s.actor.Ready(ctx) }
 
+// serve answers questions until ctx ends.
 func (s *Service) serve(ctx context.Context) error {
-	if err := s.conn.Serve(ctx, contextVerb, s.answerContext); err != nil {
-		return fmt.Errorf("turns: %w", err)
-	}
-	if err := s.conn.Serve(ctx, deleteVerb, s.answerDelete); err != nil {
-		return fmt.Errorf("turns: %w", err)
+	for verb, handle := range map[string]bus.Handler{contextVerb: s.answerContext, deleteVerb: s.answerDelete} {
+		if err := s.conn.Serve(ctx, verb, handle); err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // it was asked to stop before it had begun
+			}
+			return fmt.Errorf("turns: %w", err)
+		}
 	}
 	<-ctx.Done()
 	return nil

@@ -30,6 +30,7 @@ import (
 var (
 	intake = bus.Spec{Name: "intake", Appends: []string{"message.received", "control.requested"}}
 	tools  = bus.Spec{Name: "tools", Appends: []string{"call.completed.builtin"}}
+	cli    = bus.Spec{Name: "cli", Asks: []string{"turns.context", "turns.delete"}}
 )
 
 // house is a bus with the service running on it.
@@ -50,7 +51,7 @@ func start(t *testing.T, m turns.Model, limits turn.Limits, offered ...model.Too
 
 func startWith(t *testing.T, c turns.Config) *house {
 	t.Helper()
-	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, tools), events: make(chan envelope.Event, 100)}
+	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, tools, cli), events: make(chan envelope.Event, 100)}
 	h.intake = h.server.Connect(t, "intake")
 	var err error
 	if h.session, err = session.New("main", "http", "test", "one"); err != nil {

@@ -5,12 +5,14 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
-	"github.com/jetclaw/jetclaw/services/turns/prompt"
 )
+
+// readSkill is the name that the list of skills tells the model (package prompt).
+const readSkill = "read_skill"
 
 // skillTool reads a skill. The turns service answers its calls itself: it reads the workspace for the prompt anyway.
 var skillTool = model.Tool{ //nolint:gochecknoglobals // a constant
-	Name:        prompt.SkillTool,
+	Name:        readSkill,
 	Description: "Read the instructions of a skill by its name.",
 	Parameters:  json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as listed"}},"required":["name"]}`),
 }
@@ -19,7 +21,7 @@ var skillTool = model.Tool{ //nolint:gochecknoglobals // a constant
 func (a *agent) answerSkills(calls []turnv1.Call) {
 	for i := range calls {
 		c := &calls[i]
-		if c.Tool != prompt.SkillTool || c.Refusal != "" || a.space == nil {
+		if c.Tool != readSkill || c.Refusal != "" || a.space == nil {
 			continue
 		}
 		var args struct {

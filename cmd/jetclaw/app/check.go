@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
@@ -20,14 +19,8 @@ func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bo
 		w, err := c.Resolve(r, h.Config(), path, &s)
 		warnings, wrong = append(warnings, w...), append(wrong, err)
 	}
-	model, _ := c.Model()
-	provider, _, _ := strings.Cut(model, "/")
-	if p, ok := c.Models.Providers[provider]; ok {
-		resolve("models.providers."+provider+".api_key", p.APIKey)
-	}
-	if model == "" {
-		wrong = append(wrong, models.CheckEnvironment(r))
-	}
+	w, err := models.Check(models.Source{Config: c, ConfigFile: h.Config(), Resolver: r})
+	warnings, wrong = append(warnings, w...), append(wrong, err)
 	resolve("channels.http.callback.token", c.Channels.HTTP.Callback.Token)
 	return warnings, errors.Join(wrong...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -16,6 +17,17 @@ type Client struct {
 	Conn   *bus.Conn // as the user "cli"
 	Models string    // which model answers, as whoever calls it says; "" when that is not known
 	At     string    // "process 4711", "nats://…"; "" when everything runs in this process
+
+	dial dialer
+}
+
+// Admin connects as the owner of the topology, who alone may purge. The caller closes the connection.
+func (c Client) Admin(ctx context.Context) (*bus.Conn, error) {
+	conn, err := c.dial(ctx, bus.Admin)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("this needs the key of the user %s, which is not here: %w", bus.Admin, err)
+	}
+	return conn, err
 }
 
 // WithServices lets fn talk to a jetclaw: the one at remote.url, the running daemon of the home, or one in this process
@@ -96,6 +108,7 @@ func (e Env) visit(ctx context.Context, url, creds string, c Client, fn func(con
 	if err != nil {
 		return err
 	}
+	c.dial = g.dial
 	if c.Conn, err = g.dial(ctx, cliUser); err != nil {
 		return err
 	}
@@ -122,10 +135,7 @@ func (e Env) inProcess(ctx context.Context, t Target, fn func(context.Context, C
 		return err
 	}
 	g.add(p, t)
-	c := Client{}
-	if p.model != nil {
-		c.Models = p.choice.String()
-	}
+	c := Client{Models: p.models, dial: g.dial}
 	guest := newWorker(cliUser, g.dial, func(conn *bus.Conn) (lifecycle.Service, error) {
 		c.Conn = conn
 		return &visitor{fn: func(ctx context.Context) error {

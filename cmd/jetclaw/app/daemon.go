@@ -202,9 +202,7 @@ func (g *group) report(e Env, p *parts) Report {
 	if g.server != nil || g.own {
 		r.Sync = e.Config.Bus.Sync
 	}
-	if p.model != nil {
-		r.Models = p.choice.String()
-	}
+	r.Models = p.models
 	if p.http != nil {
 		r.HTTP, r.Token = p.http.Listen, e.Home.HTTPToken()
 	}

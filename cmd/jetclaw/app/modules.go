@@ -45,7 +45,9 @@ const cliUser = "cli"
 
 // users are all who may connect: the owner of the topology, the command line, and one a service.
 func users() []user {
-	cli := bus.Spec{Name: cliUser, Asks: []string{"intake.submit", "intake.control", "intake.reply"}, Follows: true}
+	cli := bus.Spec{Name: cliUser, Follows: true, Asks: []string{
+		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete",
+	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {
 		list = append(list, user{s.Name, bus.PermissionsOf(s)})
@@ -75,7 +77,9 @@ func (p *parts) outbox(c *bus.Conn) (lifecycle.Service, error) {
 }
 
 func (p *parts) turns(c *bus.Conn) (lifecycle.Service, error) {
-	return turns.New(turns.Config{Conn: c, Model: p.model, Limits: p.turnLimits, System: p.system, Log: c.Log()})
+	config := *p.taking
+	config.Conn, config.Log = c, c.Log()
+	return turns.New(config)
 }
 
 func (p *parts) intake(c *bus.Conn) (lifecycle.Service, error) {

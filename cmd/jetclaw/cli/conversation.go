@@ -115,8 +115,11 @@ func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
 
 // fold keeps the messages that have no outcome.
 func (c *conversation) fold(e envelope.Event) {
-	if _, ok := e.Body.(messagev1.Received); ok {
+	if isAsked(e.Body) {
 		c.open[e.ID] = true
+	}
+	if _, ok := e.Body.(turnv1.SessionDeleted); ok {
+		clear(c.open)
 	}
 	for _, id := range answersOf(e.Body) {
 		delete(c.open, id)
@@ -148,11 +151,29 @@ func (c *conversation) happened(e envelope.Event) {
 		c.aside("A new beginning.")
 	case noticev1.Posted:
 		c.aside(b.Text)
+	case turnv1.SessionConfigured:
+		c.aside(b.Text)
+	case turnv1.SessionCompacted:
+		if b.By != "" {
+			c.aside(b.Text)
+		}
+	case turnv1.CompactionFailed:
+		if b.By != "" {
+			c.aside(b.Text)
+		}
 	}
 	if isNews(e.Body) {
 		c.remember(e.Cursor)
 		c.prompt()
 	}
+}
+
+// cancelled is what a person is told of it.
+func cancelled(b turnv1.Cancelled) string {
+	if b.Text != "" {
+		return b.Text
+	}
+	return "Stopped."
 }
 
 // others shows what was asked elsewhere, so that its answer makes sense.

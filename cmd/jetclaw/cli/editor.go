@@ -178,13 +178,6 @@ func (e *editor) up() bool {
 	return e.tick
 }
 
-// typing says whether something may stand half typed.
-func (e *editor) typing() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.keys.typing
-}
-
 // entered takes note that a line was handed out: its prompt has gone with it.
 func (e *editor) entered() { e.shown = false }
 

@@ -27,7 +27,7 @@ func TestEditing(t *testing.T) {
 	term.press("\x1b[A!\r") // the line before, and more
 	term.shown.waitFor(t, "re: world!\n> ")
 	term.press("\x1b[200~two\r\n\tlines\x1b[31m\x1b[201~\r")
-	term.shown.waitFor(t, "re: two\n\tlines\n> ")
+	term.shown.waitFor(t, "re: two\nlines\n> ")
 	long := strings.Repeat("0123456789", 1000)
 	term.press(long + "\r")
 	term.shown.waitFor(t, "re: "+long)

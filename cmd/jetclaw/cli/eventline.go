@@ -59,36 +59,9 @@ func messageSummary(body messagev1.Event) string {
 	case messagev1.Refused:
 		return fmt.Sprintf("%s: %s (%d bytes)", b.From.ID, b.Reason, b.Bytes)
 	case messagev1.Control:
-		return b.From.ID + ": " + string(b.Verb)
+		return strings.TrimSpace(b.From.ID + ": " + string(b.Verb) + " " + oneLine(b.Argument))
 	}
 	return ""
-}
-
-func turnSummary(body turnv1.Event) string {
-	switch b := body.(type) {
-	case turnv1.Started:
-		return claimSummary(b.Claim)
-	case turnv1.Continued:
-		return claimSummary(b.Claim)
-	case turnv1.Resumed:
-		return claimSummary(b.Claim) + ", taken over from " + b.From
-	case turnv1.Stepped:
-		names := make([]string, len(b.Calls))
-		for i, c := range b.Calls {
-			names[i] = c.Tool
-		}
-		return "calls " + oneLine(strings.Join(names, ", "))
-	case turnv1.Completed:
-		return b.Model + ": " + oneLine(b.Text)
-	case turnv1.Failed:
-		return string(b.Cause) + ": " + oneLine(b.Text)
-	case turnv1.Cancelled, turnv1.SessionReset, turnv1.SessionDeleted:
-	}
-	return ""
-}
-
-func claimSummary(c turnv1.Claim) string {
-	return fmt.Sprintf("round %d, attempt %d, by %s", c.Round, c.Attempt, c.Worker)
 }
 
 func deliverySummary(body deliveryv1.Event) string {

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
-// answersOf are the messages whose outcome a body is.
+// answersOf are the messages and commands whose outcome a body is.
 func answersOf(body envelope.Body) []string {
 	switch b := body.(type) {
 	case turnv1.Completed:
@@ -15,15 +16,45 @@ func answersOf(body envelope.Body) []string {
 		return b.Answers
 	case turnv1.Cancelled:
 		return b.Answers
+	case noticev1.Posted:
+		return b.Answers
+	case turnv1.SessionConfigured:
+		return one(b.By)
+	case turnv1.SessionCompacted:
+		return one(b.By)
+	case turnv1.CompactionFailed:
+		return one(b.By)
 	}
 	return nil
 }
 
+func one(id string) []string {
+	if id == "" {
+		return nil
+	}
+	return []string{id}
+}
+
+// isAsked says whether an outcome is waited for. A stop or a new beginning is done when it is taken.
+func isAsked(body envelope.Body) bool {
+	switch b := body.(type) {
+	case messagev1.Received:
+		return true
+	case messagev1.Control:
+		return b.Verb != messagev1.Stop && b.Verb != messagev1.New
+	}
+	return false
+}
+
 // isNews says whether a conversation shows it.
 func isNews(body envelope.Body) bool {
-	switch body.(type) {
-	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionReset, noticev1.Posted:
+	switch b := body.(type) {
+	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionReset, turnv1.SessionConfigured, noticev1.Posted:
 		return true
+	case turnv1.SessionCompacted:
+		return b.By != "" // else it came by itself, and changes nothing that a person sees
+	case turnv1.CompactionFailed:
+		return b.By != ""
 	}
 	return false
 }

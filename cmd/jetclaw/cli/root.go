@@ -111,7 +111,8 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 		}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(s.runCommand(), s.chatCommand(), s.eventsCommand(), s.configCommand(), s.versionCommand())
+	root.AddCommand(s.runCommand(), s.chatCommand(), s.eventsCommand(), s.usageCommand(), s.contextCommand(), s.sessionsCommand(),
+		s.configCommand(), s.versionCommand())
 	return root
 }
 

@@ -10,11 +10,21 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 )
 
-const conversationHelp = `/new   begin afresh
-/stop  stop an answer (as Ctrl-C does)
-/quit  leave
-/help  this
+const conversationHelp = `/new            begin afresh; /reset is the same
+/new keep       begin afresh with a summary of what was said
+/compact        replace what was said by a summary
+/model [MODEL]  say which model answers, or choose one for this session
+/queue [MODE]   say what happens to messages that come during an answer, or choose: followup, collect, steer, interrupt
+/status         say what is going on
+/stop           stop an answer, and drop what waits (as Ctrl-C does)
+/quit           leave
+/help           this
 All else is for the agent; so is a line that begins with a space.`
+
+// sessionCommands are taken by the gate, which says what may follow them; what they lead to is told by the journal.
+var sessionCommands = map[string]bool{ //nolint:gochecknoglobals // constants
+	"/new": true, "/reset": true, "/compact": true, "/model": true, "/queue": true, "/status": true,
+}
 
 // slashWord is what is meant as a command: a path has a second slash.
 var slashWord = regexp.MustCompile(`^/[\pL\d_?-]*(\s|$)`)
@@ -41,9 +51,10 @@ func (c *conversation) typed(ctx context.Context, line string) (done bool, err e
 			return false, nil
 		}
 		return false, c.stop(ctx)
-	case "/new":
-		return false, c.asked(c.command(ctx, messagev1.New))
 	default:
+		if command, _, _ := strings.Cut(word, " "); sessionCommands[command] {
+			return c.send(ctx, word)
+		}
 		if slashWord.MatchString(word) {
 			fmt.Fprintf(c.err, "there is no command %s; /help lists them. Nothing was sent (a line that begins with a space is)\n",
 				strings.Fields(word)[0])
@@ -60,7 +71,10 @@ func (c *conversation) send(ctx context.Context, text string) (done bool, err er
 	if err != nil {
 		return ctx.Err() != nil, c.asked(err)
 	}
-	c.open[receipt.MessageID], c.mine[receipt.MessageID] = true, true
+	c.mine[receipt.MessageID] = true
+	if receipt.Status == "pending" {
+		c.open[receipt.MessageID] = true
+	}
 	c.last, c.longTold = receipt.Cursor, false
 	c.long.Reset(longWait)
 	return false, nil

@@ -22,16 +22,12 @@ type Inbound struct {
 	Text  string         // as it came in; any bytes
 	Edits string         // id of the message that Text replaces, or ""
 	Verb  messagev1.Verb // a command given by other means than text (a button, an endpoint); Text is then not read
+	// Argument is what goes with Verb.
+	Argument string
 }
 
 // maxName bounds how much of a sender's display name is kept, in bytes.
 const maxName = 128
-
-// The commands of a text. The first word has to be exactly one of them.
-const (
-	stopCommand = "/stop"
-	newCommand  = "/new"
-)
 
 // Admit is the one gate for every way in. It returns messagev1.Received, Edited, Control or Refused.
 //
@@ -40,15 +36,25 @@ const (
 // (C0 but tab, DEL, C1) are dropped, since they mean nothing in a message and can drive the terminal that shows it.
 func Admit(in Inbound, l Limits) messagev1.Event {
 	from := messagev1.Sender{ID: in.From.ID, Name: cleanName(in.From.Name)}
+	size := len(in.Text)
 	refuse := func(r messagev1.Reason, format string, args ...any) messagev1.Event {
-		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: len(in.Text)}
+		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: size}
 	}
-	switch in.Verb {
-	case "":
-	case messagev1.Stop, messagev1.New:
-		return messagev1.Control{From: from, Verb: in.Verb}
-	default:
-		return refuse(messagev1.Denied, "there is no command %.40q: use %q or %q", string(in.Verb), messagev1.Stop, messagev1.New)
+	control := func(v messagev1.Verb, name, arg string) messagev1.Event {
+		if v == messagev1.Stop { // whatever follows: who writes this wants it to stop
+			arg = ""
+		}
+		if wrong := wrongArgument(v, name, arg); wrong != "" {
+			return refuse(messagev1.Denied, "%s", wrong)
+		}
+		return messagev1.Control{From: from, Verb: v, Argument: arg}
+	}
+	if in.Verb != "" {
+		size = len(in.Argument)
+		if !IsVerb(in.Verb) {
+			return refuse(messagev1.Denied, "there is no command %.40q: use %s", string(in.Verb), Verbs)
+		}
+		return control(in.Verb, string(in.Verb), strings.TrimSpace(in.Argument))
 	}
 	if len(in.Text) > l.MaxBytes {
 		return refuse(messagev1.TooLarge, "the text has %d bytes, at most %d are taken: shorten it or send it in parts", len(in.Text), l.MaxBytes)
@@ -66,12 +72,9 @@ func Admit(in Inbound, l Limits) messagev1.Event {
 		return refuse(messagev1.Empty, "the text is empty: write something")
 	case in.Edits != "":
 		return messagev1.Edited{Message: in.Edits, From: from, Text: text}
-	case word == stopCommand: // whatever follows: who writes this wants it to stop
-		return messagev1.Control{From: from, Verb: messagev1.Stop}
-	case word == newCommand && rest == "":
-		return messagev1.Control{From: from, Verb: messagev1.New}
-	case word == newCommand: // taking the command would lose the text
-		return refuse(messagev1.Denied, "%s stands alone: send it first, then the text", newCommand)
+	}
+	if verb := verbOf(word); verb != "" {
+		return control(verb, word, rest)
 	}
 	return messagev1.Received{From: from, Text: text}
 }

@@ -14,6 +14,9 @@ func TestAdmit(t *testing.T) {
 	from := messagev1.Sender{ID: "local", Name: "Ann"}
 	text := func(s string) messagev1.Event { return messagev1.Received{From: from, Text: s} }
 	control := func(v messagev1.Verb) messagev1.Event { return messagev1.Control{From: from, Verb: v} }
+	argued := func(v messagev1.Verb, arg string) messagev1.Event {
+		return messagev1.Control{From: from, Verb: v, Argument: arg}
+	}
 	refused := func(r messagev1.Reason, n int) messagev1.Event {
 		return messagev1.Refused{From: from, Reason: r, Bytes: n}
 	}
@@ -42,9 +45,35 @@ func TestAdmit(t *testing.T) {
 		{"not the first word", Inbound{Text: "say /stop"}, text("say /stop")},
 		{"another case", Inbound{Text: "/Stop"}, text("/Stop")},
 		{"new", Inbound{Text: "/new"}, control(messagev1.New)},
+		{"reset", Inbound{Text: "/reset"}, control(messagev1.New)},
+		{"new with the past kept", Inbound{Text: "/new  keep\n"}, argued(messagev1.New, "keep")},
+		{"reset with the past kept", Inbound{Text: "/reset keep"}, argued(messagev1.New, "keep")},
 		{"new would lose the text", Inbound{Text: "/new hello"}, refused(messagev1.Denied, 10)},
+		{"keep is one word", Inbound{Text: "/new keep it"}, refused(messagev1.Denied, 12)},
+		{"compact", Inbound{Text: "/compact"}, control(messagev1.Compact)},
+		{"compact would lose the text", Inbound{Text: "/compact all"}, refused(messagev1.Denied, 12)},
+		{"which model", Inbound{Text: "/model"}, control(messagev1.Model)},
+		{"a model", Inbound{Text: "\t/model   local/qwen3 \n"}, argued(messagev1.Model, "local/qwen3")},
+		{"a model of many words", Inbound{Text: "/model a b\tc"}, argued(messagev1.Model, "a b\tc")},
+		{"a model on the next line", Inbound{Text: "/model\r\nx"}, argued(messagev1.Model, "x")},
+		{"an argument of two lines", Inbound{Text: "/model a\nb"}, refused(messagev1.Denied, 10)},
+		{"an argument of two lines in Unicode", Inbound{Text: "/model a\u2028b"}, refused(messagev1.Denied, 12)},
+		{"queue", Inbound{Text: "/queue"}, control(messagev1.Queue)},
+		{"a queue mode", Inbound{Text: "/queue steer"}, argued(messagev1.Queue, "steer")},
+		{"status", Inbound{Text: "/status"}, control(messagev1.Status)},
+		{"status would lose the text", Inbound{Text: "/status of it"}, refused(messagev1.Denied, 13)},
+		{"models are a word", Inbound{Text: "/models"}, text("/models")},
 		{"an unknown command is text", Inbound{Text: "/help"}, text("/help")},
 		{"a verb", Inbound{Verb: messagev1.Stop, Text: "ignored"}, control(messagev1.Stop)},
+		{"a verb and its argument", Inbound{Verb: messagev1.Model, Argument: " x "}, argued(messagev1.Model, "x")},
+		{"the longest argument", Inbound{Verb: messagev1.Queue, Argument: strings.Repeat("x", 200)}, argued(messagev1.Queue, strings.Repeat("x", 200))},
+		{"a longer argument", Inbound{Verb: messagev1.Queue, Argument: strings.Repeat("x", 201)}, refused(messagev1.Denied, 201)},
+		{"an argument that is not UTF-8", Inbound{Verb: messagev1.Model, Argument: "\xff"}, refused(messagev1.Denied, 1)},
+		{"an argument with an escape sequence", Inbound{Verb: messagev1.Model, Argument: "\x1b[31m"}, refused(messagev1.Denied, 5)},
+		{"a stop takes no argument", Inbound{Verb: messagev1.Stop, Argument: "a\nb"}, control(messagev1.Stop)},
+		{"keep as an argument", Inbound{Verb: messagev1.New, Argument: "keep"}, argued(messagev1.New, "keep")},
+		{"another argument of new", Inbound{Verb: messagev1.New, Argument: "x"}, refused(messagev1.Denied, 1)},
+		{"an argument of status", Inbound{Verb: messagev1.Status, Argument: "x"}, refused(messagev1.Denied, 1)},
 		{"an unknown verb", Inbound{Verb: "dance"}, refused(messagev1.Denied, 0)},
 		{"an edit", Inbound{Text: "b", Edits: "m1"}, messagev1.Edited{Message: "m1", From: from, Text: "b"}},
 		{"an edit is no command", Inbound{Text: "/stop", Edits: "m1"}, messagev1.Edited{Message: "m1", From: from, Text: "/stop"}},
@@ -89,7 +118,7 @@ func TestAdmitAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Inbound{
 			From:  messagev1.Sender{ID: "local", Name: string(rapid.SliceOf(rapid.Byte()).Draw(t, "name"))},
-			Text:  rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"),
+			Text:  rapid.OneOf(rapid.String(), rapid.Map(rapid.String(), func(s string) string { return "/model " + s }), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"),
 			Edits: rapid.SampledFrom([]string{"", "m1"}).Draw(t, "edits"),
 		}
 		got := Admit(in, l)
@@ -102,6 +131,9 @@ func TestAdmitAlways(t *testing.T) {
 			text = b.Text
 			in.From = b.From
 		case messagev1.Control:
+			if len(b.Argument) > maxArgument || !utf8.ValidString(b.Argument) || strings.ContainsAny(b.Argument, "\n\x00\x1b") {
+				t.Fatalf("command %+v", b)
+			}
 			return
 		case messagev1.Refused:
 			if b.Detail == "" || b.Reason == "" || b.Bytes != len(in.Text) {

@@ -9,15 +9,19 @@ import (
 	"github.com/jetclaw/jetclaw/bus/actor/actortest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // TestScenarios runs testdata/*.txt. A line is a comment (#) or a step; what the step shows follows it, indented by ">".
 //
 //	send KEY TEXT…        goes through the gate and, unless its key is known, into the journal
-//	press KEY VERB        a command that is no text
+//	press KEY VERB ARG…   a command that is no text
 //	edit KEY OF TEXT…     OF is the key of the message
 //	complete|fail|cancel KEY…   ends a turn that answers these
+//	drop KEY…             cancels what waits, without a turn
+//	post SERVICE KEY…     a notice that answers these
+//	configure|compact|uncompact KEY   answers a command, the last with a failure
 //	step TURN, continue, delete
 //	show KEY…             what is known of them
 //	restart               goes on from a snapshot
@@ -62,7 +66,7 @@ func (sc *scenario) step(line string) []string {
 	case "send":
 		return sc.submit(args[0], Inbound{From: from, Text: strings.Join(args[1:], " ")})
 	case "press":
-		return sc.submit(args[0], Inbound{From: from, Verb: messagev1.Verb(args[1])})
+		return sc.submit(args[0], Inbound{From: from, Verb: messagev1.Verb(args[1]), Argument: strings.Join(args[2:], " ")})
 	case "edit":
 		return sc.submit(args[0], Inbound{From: from, Edits: ids(args[1:2])[0], Text: strings.Join(args[2:], " ")})
 	case "complete":
@@ -70,7 +74,17 @@ func (sc *scenario) step(line string) []string {
 	case "fail":
 		sc.append("", turnv1.Failed{Answers: ids(args)})
 	case "cancel":
+		sc.append("", turnv1.Cancelled{Turn: "t", Answers: ids(args)})
+	case "drop":
 		sc.append("", turnv1.Cancelled{Answers: ids(args)})
+	case "post":
+		sc.append("", noticev1.Posted{Service: args[0], Answers: ids(args[1:])})
+	case "configure":
+		sc.append("", turnv1.SessionConfigured{By: ids(args)[0]})
+	case "compact":
+		sc.append("", turnv1.SessionCompacted{By: ids(args)[0]})
+	case "uncompact":
+		sc.append("", turnv1.CompactionFailed{By: ids(args)[0]})
 	case "step":
 		sc.append("", turnv1.Stepped{Outcome: turnv1.Outcome{Turn: args[0]}})
 	case "continue":
@@ -101,6 +115,9 @@ func (sc *scenario) submit(key string, in Inbound) []string {
 	body := Admit(in, Limits{MaxBytes: 20})
 	sc.append(MessageID(testSession, key), body)
 	shown := fmt.Sprintf("%d %s", sc.last, body.EventType())
+	if c, ok := body.(messagev1.Control); ok {
+		shown = strings.TrimSpace(fmt.Sprintf("%s: %s %s", shown, c.Verb, c.Argument))
+	}
 	if r, ok := body.(messagev1.Refused); ok {
 		shown += fmt.Sprintf(" %s: %s", r.Reason, r.Detail)
 	}

@@ -3,23 +3,24 @@ package thread
 import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "1"
+const Version = "2"
 
 // Status is what became of something that came in.
 type Status uint8
 
 // The statuses. Only Pending changes, once.
 const (
-	Pending   Status = iota + 1 // a message that no turn has answered yet
-	Completed                   // a turn answered it
-	Failed                      // a turn gave up on it
-	Cancelled                   // a person stopped its turn
+	Pending   Status = iota + 1 // a message that no turn has answered yet, or a command that waits for its answer
+	Completed                   // it was answered
+	Failed                      // a turn or a command gave up on it
+	Cancelled                   // a person stopped its turn, or it gave way to others
 	Refused                     // the gate did not admit it
-	Done                        // a command or an edit: taken, and nothing answers it
+	Done                        // an edit, or a command that nothing answers: taken
 )
 
 var statusNames = [...]string{"unknown", "pending", "completed", "failed", "cancelled", "refused", "done"}
@@ -68,22 +69,61 @@ func (s State) Apply(e envelope.Event) State {
 		return s.came(e, Pending)
 	case messagev1.Refused:
 		return s.came(e, Refused)
-	case messagev1.Edited, messagev1.Control:
+	case messagev1.Control:
+		if Asks(b.Verb) {
+			return s.came(e, Pending)
+		}
+		return s.came(e, Done)
+	case messagev1.Edited:
 		return s.came(e, Done)
 	case turnv1.Stepped:
 		s.waits = b.Turn
 	case turnv1.Continued, turnv1.Resumed:
 		s.waits = ""
-	case turnv1.Completed:
-		return s.ended(b.Answers, e.Cursor, Completed)
-	case turnv1.Failed:
-		return s.ended(b.Answers, e.Cursor, Failed)
+	case turnv1.Completed, turnv1.Failed:
+		s.waits = ""
 	case turnv1.Cancelled:
-		return s.ended(b.Answers, e.Cursor, Cancelled)
+		if b.Turn != "" { // else only what waited is cancelled, and the turn goes on
+			s.waits = ""
+		}
 	case turnv1.SessionDeleted:
 		return State{deleted: true}
 	}
-	return s
+	ids, status := Ended(e.Body)
+	return s.ended(ids, e.Cursor, status)
+}
+
+// Ended are the ids of what an event ends, and how: the messages of a turn, or commands that it answers.
+func Ended(b envelope.Body) (ids []string, status Status) {
+	switch b := b.(type) {
+	case turnv1.Completed:
+		return b.Answers, Completed
+	case turnv1.Failed:
+		return b.Answers, Failed
+	case turnv1.Cancelled:
+		return b.Answers, Cancelled
+	case noticev1.Posted:
+		if b.Service == answering {
+			return b.Answers, Completed
+		}
+	case turnv1.SessionConfigured:
+		return by(b.By), Completed
+	case turnv1.SessionCompacted:
+		return by(b.By), Completed
+	case turnv1.CompactionFailed:
+		return by(b.By), Failed
+	}
+	return nil, 0
+}
+
+// answering is the service whose notices answer commands. Another's notice ends nothing, whatever it says.
+const answering = "turns"
+
+func by(id string) []string {
+	if id == "" { // nobody asked
+		return nil
+	}
+	return []string{id}
 }
 
 // came adds what came in. A second event of a known id is a repeat that slipped past the server's window.
@@ -96,10 +136,9 @@ func (s State) came(e envelope.Event, status Status) State {
 	return s
 }
 
-// ended settles the messages of a turn; what is settled already stays so.
-func (s State) ended(answers []string, cursor uint64, status Status) State {
-	s.waits = ""
-	for _, id := range answers {
+// ended settles messages and commands; what is settled already stays so.
+func (s State) ended(ids []string, cursor uint64, status Status) State {
+	for _, id := range ids {
 		if e, ok := s.table.get(slotOf(id)); ok && e.status == Pending {
 			e.status, e.outcome = status, cursor
 			s.table = s.table.put(e)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
@@ -40,6 +41,12 @@ func TestApply(t *testing.T) {
 	at := func(cursor uint64, b envelope.Body) envelope.Event {
 		return envelope.Event{ID: fmt.Sprint("e", cursor), Session: testSession, Cursor: cursor, Body: b}
 	}
+	asked := func(cursor uint64) envelope.Event {
+		return envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: messagev1.Control{Verb: messagev1.Status}}
+	}
+	notice := func(service string, ids ...string) envelope.Body {
+		return noticev1.Posted{Service: service, Answers: ids}
+	}
 	for _, tc := range []struct {
 		name    string
 		events  []envelope.Event
@@ -64,9 +71,47 @@ func TestApply(t *testing.T) {
 		},
 		{
 			name:   "stopped",
-			events: []envelope.Event{received(3, id), at(5, turnv1.Cancelled{Answers: []string{"other", id}})},
+			events: []envelope.Event{received(3, id), at(5, turnv1.Cancelled{Turn: "t", Answers: []string{"other", id}})},
 			want:   Item{Cursor: 3, Status: Cancelled, Outcome: 5},
 		},
+		{
+			name: "dropped from the queue of a turn that waits for calls",
+			events: []envelope.Event{
+				received(3, id), at(4, turnv1.Stepped{Outcome: turnv1.Outcome{Turn: "t"}}), at(5, turnv1.Cancelled{Answers: []string{id}}),
+			},
+			want: Item{Cursor: 3, Status: Cancelled, Outcome: 5}, waits: true,
+		},
+		{name: "a question waits", events: []envelope.Event{asked(3)}, want: Item{Cursor: 3, Status: Pending}},
+		{name: "told", events: []envelope.Event{asked(3), at(5, notice("turns", id))}, want: Item{Cursor: 3, Status: Completed, Outcome: 5}},
+		{name: "another service's notice", events: []envelope.Event{asked(3), at(5, notice("tools", id))}, want: Item{Cursor: 3, Status: Pending}},
+		{
+			name: "told while the turn waits for calls",
+			events: []envelope.Event{
+				at(1, turnv1.Stepped{Outcome: turnv1.Outcome{Turn: "t"}}), asked(3), at(5, notice("turns", id)),
+			},
+			want: Item{Cursor: 3, Status: Completed, Outcome: 5}, waits: true,
+		},
+		{
+			name:   "configured",
+			events: []envelope.Event{asked(3), at(5, turnv1.SessionConfigured{By: id})}, want: Item{Cursor: 3, Status: Completed, Outcome: 5},
+		},
+		{
+			name:   "compacted",
+			events: []envelope.Event{asked(3), at(5, turnv1.SessionCompacted{By: id})}, want: Item{Cursor: 3, Status: Completed, Outcome: 5},
+		},
+		{
+			name:   "not compacted",
+			events: []envelope.Event{asked(3), at(5, turnv1.CompactionFailed{By: id})}, want: Item{Cursor: 3, Status: Failed, Outcome: 5},
+		},
+		{
+			name:   "compacted by itself",
+			events: []envelope.Event{asked(3), at(5, turnv1.SessionCompacted{}), at(6, turnv1.CompactionFailed{})}, want: Item{Cursor: 3, Status: Pending},
+		},
+		{
+			name:   "a question is cancelled",
+			events: []envelope.Event{asked(3), at(5, turnv1.Cancelled{Answers: []string{id}})}, want: Item{Cursor: 3, Status: Cancelled, Outcome: 5},
+		},
+		{name: "a question of a deleted session", events: []envelope.Event{asked(3), at(5, turnv1.SessionDeleted{})}, deleted: true},
 		{
 			name:   "a repeat after the answer keeps the answer",
 			events: []envelope.Event{received(3, id), at(5, done), received(9, id)},
@@ -201,7 +246,20 @@ func TestStateMachine(t *testing.T) {
 			},
 			"receive": func(*rapid.T) { came(messagev1.Received{}, Pending); gone = false },
 			"refuse":  func(*rapid.T) { came(messagev1.Refused{}, Refused) },
-			"control": func(*rapid.T) { came(messagev1.Control{}, Done) },
+			"control": func(t *rapid.T) {
+				v := rapid.SampledFrom([]messagev1.Verb{messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status}).Draw(t, "verb")
+				status := Pending
+				if v == messagev1.Stop || v == messagev1.New {
+					status = Done
+				}
+				came(messagev1.Control{Verb: v}, status)
+			},
+			"notice": func(*rapid.T) {
+				ended(Completed, func(a []string) envelope.Body { return noticev1.Posted{Service: "turns", Answers: a} })
+			},
+			"foreign notice": func(t *rapid.T) {
+				s = s.Apply(envelope.Event{Cursor: cursor, Body: noticev1.Posted{Service: "tools", Answers: ids}})
+			},
 			"complete": func(*rapid.T) {
 				ended(Completed, func(a []string) envelope.Body { return turnv1.Completed{Answers: a} })
 			},

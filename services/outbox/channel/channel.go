@@ -18,7 +18,7 @@ type Item struct {
 	Repeat   bool     // an earlier attempt may have arrived
 	Kind     string   // of the event that is shown: "turn.completed"
 	Text     string   //
-	Answers  []string // ids of the messages that it answers
+	Answers  []string // ids of the messages and commands that it answers
 }
 
 // Class says what is known after an attempt without a receipt.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -12,9 +13,9 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "1"
+const Version = "2"
 
-// stopped is what a person is told about a turn that was cancelled: the event itself carries no text.
+// stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."
 
 // Apply folds one committed event.
@@ -25,15 +26,36 @@ func (s State) Apply(ev envelope.Event) State {
 	case turnv1.Failed:
 		return s.add(ev, b.Text, b.Answers)
 	case turnv1.Cancelled:
-		return s.add(ev, stopped, b.Answers)
+		if len(b.Answers) == 0 {
+			return s.add(ev, b.Text, nil)
+		}
+		return s.add(ev, cmp.Or(b.Text, stopped), b.Answers)
 	case noticev1.Posted:
-		return s.add(ev, b.Text, nil)
+		return s.add(ev, b.Text, b.Answers)
+	case turnv1.SessionConfigured:
+		return s.add(ev, b.Text, by(b.By))
+	case turnv1.SessionCompacted:
+		if b.By != "" { // what happened by itself is nobody's business
+			return s.add(ev, b.Text, by(b.By))
+		}
+	case turnv1.CompactionFailed:
+		if b.By != "" {
+			return s.add(ev, b.Text, by(b.By))
+		}
 	case turnv1.SessionDeleted:
 		return State{} // what was not shown yet was purged with the rest
 	case deliveryv1.Event:
 		return s.move(ev, b)
 	}
 	return s // not ours, session.reset included: what was said before it is still owed
+}
+
+// by is the command that something answers, if there is one.
+func by(command string) []string {
+	if command == "" {
+		return nil
+	}
+	return []string{command}
 }
 
 func (s State) add(ev envelope.Event, text string, answers []string) State {

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,18 @@ func TestApplyQueuesWhatIsToBeShown(t *testing.T) {
 		"completed":       {completed("hi"), "hi"},
 		"failed":          {turnv1.Failed{Text: "the model is gone", Answers: []string{"m1"}}, "the model is gone"},
 		"cancelled":       {turnv1.Cancelled{Answers: []string{"m1"}}, "Stopped."},
+		"made way":        {turnv1.Cancelled{Answers: []string{"m1"}, Text: "Too many wait."}, "Too many wait."},
+		"cancelled, none": {turnv1.Cancelled{Turn: "t"}, ""},
+		"cancelled, told": {turnv1.Cancelled{By: "c", Text: "Nothing runs."}, "Nothing runs."},
+		"configured":      {turnv1.SessionConfigured{By: "m1", Text: "The model is x."}, "The model is x."},
+		"by nobody":       {turnv1.SessionConfigured{Text: "The model is x."}, "The model is x."},
+		"compacted":       {turnv1.SessionCompacted{By: "m1", Text: "Compacted.", Summary: "s"}, "Compacted."},
+		"by itself":       {turnv1.SessionCompacted{Text: "Compacted.", Summary: "s"}, ""},
+		"not compacted":   {turnv1.CompactionFailed{By: "m1", Text: "No."}, "No."},
+		"nor by itself":   {turnv1.CompactionFailed{Text: "No."}, ""},
+		"compaction":      {turnv1.CompactionStarted{By: "m1"}, ""},
+		"overflowed":      {turnv1.Overflowed{Detail: "x"}, ""},
+		"answer":          {noticev1.Posted{Service: "turns", Text: "note", Answers: []string{"m1"}}, "note"},
 		"notice":          {noticev1.Posted{Service: "tools", Text: "note"}, "note"},
 		"empty":           {completed(""), ""},
 		"blank":           {completed(" \n"), ""},
@@ -71,6 +84,14 @@ func TestApplyQueuesWhatIsToBeShown(t *testing.T) {
 			head, ok := fold(c.body).Head()
 			if ok != (c.want != "") || head.Text != c.want {
 				t.Fatalf("head %+v, %v; want text %q", head, ok, c.want)
+			}
+			answers := []string{"m1"}
+			switch name {
+			case "notice", "cancelled, told", "by nobody":
+				answers = nil
+			}
+			if ok && !slices.Equal(head.Answers, answers) {
+				t.Errorf("it answers %v, want %v", head.Answers, answers)
 			}
 			if ok && (head.Phase != delivery.Pending || head.ID != "e1" || head.Last != "e1") {
 				t.Fatalf("head %+v", head)

@@ -31,6 +31,12 @@ func drawFact(t *rapid.T) envelope.Body {
 		completed("an answer"), completed("an answer"), completed("another"), completed(""),
 		turnv1.Failed{Text: "the model is gone"},
 		turnv1.Cancelled{Answers: []string{"m1"}},
+		turnv1.Cancelled{Answers: []string{"m1"}, Text: "too many wait"},
+		turnv1.Cancelled{Turn: "t"},
+		turnv1.SessionConfigured{By: "m2", Text: "the model is x"},
+		turnv1.SessionCompacted{By: "m2", Text: "compacted"},
+		turnv1.SessionCompacted{Text: "by itself"},
+		turnv1.CompactionFailed{By: "m2", Text: "not compacted"},
 		messagev1.Received{Text: "hello"},
 		turnv1.SessionReset{},
 	}).Draw(t, "fact")

@@ -30,7 +30,7 @@ type Item struct {
 	Name
 	Kind    string   `json:"kind"` // of the event that carries it: "turn.completed"
 	Text    string   `json:"text"`
-	Answers []string `json:"answers,omitempty"` // ids of the messages that it answers
+	Answers []string `json:"answers,omitempty"` // ids of the messages and commands that it answers
 
 	Phase   Phase     `json:"phase"`
 	Since   time.Time `json:"since,omitzero"`    // when the phase began; not kept for Pending

@@ -295,7 +295,11 @@ func shows(b envelope.Body) bool {
 	switch b := b.(type) {
 	case turnv1.Completed:
 		return b.Text != ""
-	case turnv1.Failed, turnv1.Cancelled:
+	case turnv1.Cancelled:
+		return len(b.Answers) > 0
+	case turnv1.SessionCompacted:
+		return b.By != ""
+	case turnv1.Failed, turnv1.SessionConfigured, turnv1.CompactionFailed:
 		return true
 	}
 	return false

@@ -52,6 +52,9 @@ type span struct{ day, agent string }
 
 // Book has the accounts. The zero value is empty and ready. It is not safe for concurrent use.
 type Book struct {
+	// Price, when set, is asked about calls whose price was not known when they were made.
+	Price func(model string, u turnv1.Usage) turnv1.Usage
+
 	rows   map[key]Row
 	days   map[span]Row // sums of rows: budgets ask for them in every turn
 	cursor uint64       // of the last event that was folded; what is not above it is passed by
@@ -90,6 +93,9 @@ func (b *Book) Add(ev envelope.Event) {
 func (b *Book) call(ev envelope.Event, model string, u turnv1.Usage, answered bool) {
 	if model == "" && u == (turnv1.Usage{}) {
 		return
+	}
+	if !u.Priced && b.Price != nil {
+		u = b.Price(model, u)
 	}
 	row := Row{Calls: 1, Input: max(u.Input, 0), Output: max(u.Output, 0)}
 	switch {

@@ -60,6 +60,7 @@ func TestWhatCounts(t *testing.T) {
 		{"calls of tools", turnv1.Stepped{Outcome: outcome("a/m", plain)}, ledger.Row{Calls: 1, Input: 3, Output: 4, Unpriced: 7}},
 		{"a failure of a model", turnv1.Failed{Outcome: outcome("a/m", turnv1.Usage{})}, ledger.Row{Calls: 1}},
 		{"a failure without a model", turnv1.Failed{Cause: turnv1.OverBudget}, ledger.Row{}},
+		{"a failure without a model, but with tokens", turnv1.Failed{Outcome: outcome("", plain)}, ledger.Row{}},
 		{"too long", turnv1.Overflowed{Outcome: outcome("a/m", plain)}, ledger.Row{Calls: 1, Input: 3, Output: 4, Unpriced: 7}},
 		{"a summary", turnv1.SessionCompacted{Model: "a/m", Usage: priced}, ledger.Row{Calls: 1, Input: 10, Output: 2, Cost: 500}},
 		{"no summary", turnv1.CompactionFailed{Model: "a/m", Usage: plain}, ledger.Row{Calls: 1, Input: 3, Output: 4, Unpriced: 7}},
@@ -160,6 +161,22 @@ func TestATombstoneIsTheWholeOfASession(t *testing.T) {
 	}
 }
 
+func TestPricesThatAreKnownLater(t *testing.T) {
+	b := &ledger.Book{Price: func(_ string, u turnv1.Usage) turnv1.Usage {
+		u.Cost, u.Priced = 7, true
+		return u
+	}}
+	for _, ev := range history(
+		at(ann, noon, turnv1.Completed{Outcome: outcome("a/m", turnv1.Usage{Input: 5})}),
+		at(ann, noon, turnv1.Completed{Outcome: outcome("a/m", turnv1.Usage{Input: 5, Cost: 100, Priced: true})}),
+	) {
+		b.Add(ev)
+	}
+	if got := b.Rows(ledger.Total)[0]; got.Cost != 107 || got.Unpriced != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func anyHistory(t *rapid.T) []envelope.Event {
 	usage := rapid.Custom(func(t *rapid.T) turnv1.Usage {
 		return turnv1.Usage{
@@ -243,6 +260,7 @@ func TestMoney(t *testing.T) {
 	for want, r := range map[string]ledger.Row{
 		"$0.12":                               {Calls: 1, Input: 5, Cost: 120_000_000},
 		"$0.00":                               {Calls: 1, Input: 5},
+		"$1.00 + 5 tokens of unknown price":   {Calls: 2, Input: 5, Cost: 1_000_000_000, Unpriced: 5},
 		"unknown":                             {Calls: 1, Input: 5, Unpriced: 5},
 		"$0.12 + 300 tokens of unknown price": {Calls: 2, Input: 400, Cost: 120_000_000, Unpriced: 300},
 		"$0.00 + 5 tokens of unknown price":   {Calls: 2, Input: 5, Output: 3, Unpriced: 5},

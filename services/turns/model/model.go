@@ -3,24 +3,12 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
-
-// Model answers requests. It is called from many goroutines at once.
-type Model interface {
-	// Name is "provider/model".
-	Name() string
-	// Endpoint says where it is, for a person.
-	Endpoint() string
-	// Generate makes one model call. It calls onDelta with pieces of the text as they come, in its own goroutine, and
-	// returns when the answer is whole, or with an *Error, or with ctx's error soon after ctx has ended.
-	Generate(ctx context.Context, r Request, onDelta func(string)) (Answer, error)
-}
 
 // Request is one model call. Its messages are well formed (see package prompt): each call is followed by its result, no
 // result stands alone, ids are unique and plain, arguments are JSON objects, no text is empty.

@@ -128,6 +128,19 @@ func FromDollars(input, output, cacheRead, cacheWrite string) (Price, error) {
 	return p, nil
 }
 
+// OfMillion makes a price of billionths of a US dollar for a million tokens, rounded up. A rate of cached tokens that is
+// nil is that of the input.
+func OfMillion(input, output int64, cacheRead, cacheWrite *int64) Price {
+	if cacheRead == nil {
+		cacheRead = &input
+	}
+	if cacheWrite == nil {
+		cacheWrite = &input
+	}
+	rate := func(n int64) int64 { return (max(n, 0)-1)/per + min(max(n, 0), 1) }
+	return Price{Input: rate(input), Output: rate(output), CacheRead: rate(*cacheRead), CacheWrite: rate(*cacheWrite)}
+}
+
 const (
 	decimals = 6 // a dollar for a million tokens is 1,000,000 billionths for 1,000
 	maxWhole = 7 // digits: more is a typing error

@@ -100,7 +100,7 @@ func (p Price) cost(u turnv1.Usage) int64 {
 	}{{input - read - written, p.Input}, {read, p.CacheRead}, {written, p.CacheWrite}, {u.Output, p.Output}} {
 		tokens, rate := int64(max(part.tokens, 0)), max(part.rate, 0)
 		if rate > 0 && tokens > (math.MaxInt64-sum)/rate {
-			return math.MaxInt64 / per // saturated: more than nine million dollars for one call
+			return math.MaxInt64/per + 1 // saturated: more than nine million dollars for one call
 		}
 		sum += tokens * rate
 	}

@@ -94,6 +94,10 @@ func TestUsersWin(t *testing.T) {
 	if u := tab.Charge("local/m", "", turnv1.Usage{Input: 5}); !u.Priced || u.Cost != 0 {
 		t.Errorf("what the user says is free is not: %+v", u)
 	}
+	tiny := price.Table{}.With([]price.UserPrice{{Model: "*", Price: &price.Price{Input: 1}}})
+	if u := tiny.Charge("a/m", "", turnv1.Usage{Input: 1}); u.Cost != 1 {
+		t.Errorf("a part of a billionth is %d", u.Cost)
+	}
 	again := tab.With([]price.UserPrice{{Model: "openai/gpt-4o", Price: &free}})
 	if p, _ := again.Of("openai/gpt-4o", ""); p != free {
 		t.Errorf("later entries do not win: %+v", p)
@@ -157,6 +161,20 @@ func TestChargeHolds(t *testing.T) {
 			t.Fatalf("%+v, one token more: %+v", a, b)
 		}
 	})
+}
+
+func TestOfMillion(t *testing.T) {
+	read := int64(1001)
+	got := price.OfMillion(2_500_000_000, 1, &read, nil)
+	if want := (price.Price{Input: 2_500_000, Output: 1, CacheRead: 2, CacheWrite: 2_500_000}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := price.OfMillion(0, -1, nil, nil); got != (price.Price{}) {
+		t.Errorf("nothing is %+v", got)
+	}
+	if got := price.OfMillion(math.MaxInt64, 1000, nil, nil); got.Input != math.MaxInt64/1000+1 || got.Output != 1 {
+		t.Errorf("got %+v", got)
+	}
 }
 
 func TestParseRefuses(t *testing.T) {

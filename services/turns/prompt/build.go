@@ -56,7 +56,7 @@ const (
 	messageTokens = 4  // of the frame of a message
 	callTokens    = 20 // of the frame of a call, its id twice included
 
-	noteRoom      = 40 // for the note that turns are left out
+	noteRoom = 40 // for the note that turns are left out
 
 	nextMessage = "(the next message)" // stands in when no turn runs
 )

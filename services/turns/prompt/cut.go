@@ -5,10 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	slack      = 80 // a cut that saves less than its own note is none
-	noteTokens = 14 // of a note
-)
+// slack is what a cut has to save: its own note is nearly as long.
+const slack = 80
 
 // split gives the first and last bytes of text that are shown when about limit of them may be, at borders of characters, and
 // whether anything is left out between them. Most of it is the beginning: what is long often says first what it is.
@@ -34,13 +32,4 @@ func cut(text string, limit int) string {
 		return text
 	}
 	return fmt.Sprintf("%s\n[cut: %d of %d bytes left out]\n%s", head, len(text)-len(head)-len(tail), len(text), tail)
-}
-
-// cutTokens are those of cut(text, limit).
-func cutTokens(text string, limit int) int {
-	head, tail, isCut := split(text, limit)
-	if !isCut {
-		return Tokens(text)
-	}
-	return Tokens(head) + Tokens(tail) + noteTokens
 }

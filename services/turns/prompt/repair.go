@@ -28,7 +28,7 @@ const (
 // result that stands further away is moved to its call, unless the assistant has spoken since. A well-formed list comes
 // back as it was, so Repair may be applied again. What msgs refers to is never written to.
 func Repair(msgs []model.Message) []model.Message {
-	r := repairer{out: make([]model.Message, 0, len(msgs)+2), used: map[string]bool{}, tried: map[string]int{}}
+	r := repairer{out: make([]model.Message, 0, len(msgs)+2), used: map[string]bool{}}
 	var system []string
 	for i, m := range msgs {
 		switch m.Role {
@@ -162,6 +162,9 @@ func (r *repairer) id(want string) string {
 			id += "_" + strconv.Itoa(n+1)
 		}
 		if !r.used[id] {
+			if r.tried == nil {
+				r.tried = map[string]int{}
+			}
 			r.used[id], r.tried[stem] = true, n+1
 			return id
 		}

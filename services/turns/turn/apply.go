@@ -99,6 +99,7 @@ func (s State) continued(ev envelope.Event, c turnv1.Claim) State {
 	}
 	steered := slices.DeleteFunc(slices.Clone(c.Messages), func(id string) bool { return slices.Contains(s.Turn.Messages, id) })
 	entries := s.entriesOf(steered)
+	s.Compaction = nil // one claim at a time
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.closeCalls()
 		t.Entries = appended(t.Entries, entries...)
@@ -209,6 +210,7 @@ func (s State) end(by string, answers []string, last string) State {
 	s.Bytes += x.Bytes
 	for ; s.Bytes > Kept && len(past) > 1; past = past[1:] {
 		s.Bytes -= past[0].Bytes
+		s.Retry = max(0, s.Retry-past[0].Bytes) // else a history at its bound would never be due again
 	}
 	s.Past, s.Turn, s.Compaction, s.Ended = past, nil, nil, by
 	s.Inbox = without(s.Inbox, answers...)

@@ -1,45 +1,16 @@
 package turn_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
-)
-
-// fold numbers bodies as events e1, e2… one second apart; messages are called m1, m2…
-func fold(s turn.State, bodies ...envelope.Body) turn.State {
-	messages := 0
-	for i, b := range bodies {
-		ev := envelope.Event{ID: fmt.Sprintf("e%d", i+1), Cursor: uint64(i + 1), Time: epoch.Add(time.Duration(i) * time.Second), Body: b}
-		if _, ok := b.(messagev1.Received); ok {
-			messages++
-			ev.ID = fmt.Sprintf("m%d", messages)
-		}
-		s = s.Apply(ev)
-	}
-	return s
-}
-
-func claim(message string, round, attempt int) turnv1.Claim {
-	return turnv1.Claim{Turn: message + "/t", Round: round, Attempt: attempt, Worker: "w1", Deadline: epoch.Add(time.Hour), Messages: []string{message}}
-}
-
-func of(message string, round, attempt int) turnv1.Outcome {
-	return turnv1.Outcome{Turn: message + "/t", Round: round, Attempt: attempt}
-}
-
-var (
-	said    = messagev1.Received{Text: "hi"}
-	started = turnv1.Started{Claim: claim("m1", 1, 1)}
-	stepped = turnv1.Stepped{Outcome: of("m1", 1, 1), Calls: []turnv1.Call{{ID: "c1", Tool: "x", Arguments: json.RawMessage(`{"a":1}`)}}}
 )
 
 func TestApply(t *testing.T) {
@@ -52,26 +23,33 @@ func TestApply(t *testing.T) {
 		calls  int  // open ones
 	}{
 		{name: "nothing"},
-		{name: "a message waits", bodies: []envelope.Body{said}, inbox: 1},
-		{name: "a turn starts", bodies: []envelope.Body{said, started}, inbox: 1, open: true},
-		{name: "a turn without a message does not", bodies: []envelope.Body{started}},
-		{name: "another turn does not start beside it", bodies: []envelope.Body{
-			said, said, started, stepped, turnv1.Started{Claim: claim("m2", 1, 1)},
-		}, inbox: 2, calls: 1},
-		{name: "an answer without a turn", bodies: []envelope.Body{said, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, inbox: 1},
-		{name: "the answer", bodies: []envelope.Body{said, started, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, past: 1},
-		{name: "an answer of another attempt", bodies: []envelope.Body{said, started, turnv1.Completed{Outcome: of("m1", 1, 2), Answers: []string{"m1"}}}, inbox: 1, open: true},
-		{name: "an answer of another round", bodies: []envelope.Body{said, started, turnv1.Failed{Outcome: of("m1", 2, 1), Answers: []string{"m1"}}}, inbox: 1, open: true},
-		{name: "calls are open", bodies: []envelope.Body{said, started, stepped}, inbox: 1, calls: 1},
-		{name: "an answer while calls are open", bodies: []envelope.Body{said, started, stepped, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, inbox: 1, calls: 1},
-		{name: "a failure while calls are open", bodies: []envelope.Body{said, started, stepped, turnv1.Failed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}}, past: 1},
-		{name: "the result", bodies: []envelope.Body{said, started, stepped, callv1.Completed{Turn: "m1/t", Call: "c1"}}, inbox: 1},
-		{name: "a result of another turn", bodies: []envelope.Body{said, started, stepped, callv1.Completed{Turn: "m0/t", Call: "c1"}}, inbox: 1, calls: 1},
-		{name: "resumed", bodies: []envelope.Body{said, started, turnv1.Resumed{Claim: claim("m1", 1, 2)}}, inbox: 1, open: true},
-		{name: "resumed after the step", bodies: []envelope.Body{said, started, stepped, turnv1.Resumed{Claim: claim("m1", 1, 2)}}, inbox: 1, calls: 1},
-		{name: "cancelled while calls are open", bodies: []envelope.Body{said, said, started, stepped, turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}}}, inbox: 1, past: 1},
-		{name: "another turn is cancelled", bodies: []envelope.Body{said, started, turnv1.Cancelled{Turn: "m0/t", Answers: []string{"m1"}}}, inbox: 1, open: true},
-		{name: "unknown", bodies: []envelope.Body{said, envelope.Unknown{Type: "x.y.v1"}, nil}, inbox: 1},
+		{name: "a message waits", bodies: bodies(said), inbox: 1},
+		{name: "a turn starts", bodies: bodies(said, started), inbox: 1, open: true},
+		{name: "a turn without a message does not", bodies: bodies(started)},
+		{name: "another turn does not start beside it", bodies: bodies(said, said, started, stepped, turnv1.Started{Claim: claim("m2", 1, 1)}), inbox: 2, calls: 1},
+		{name: "an answer without a turn", bodies: bodies(said, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}), inbox: 1},
+		{name: "the answer", bodies: bodies(said, started, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}), past: 1},
+		{name: "an answer of another attempt", bodies: bodies(said, started, turnv1.Completed{Outcome: of("m1", 1, 2), Answers: []string{"m1"}}), inbox: 1, open: true},
+		{name: "an answer of another round", bodies: bodies(said, started, turnv1.Failed{Outcome: of("m1", 2, 1), Answers: []string{"m1"}}), inbox: 1, open: true},
+		{name: "calls are open", bodies: bodies(said, started, stepped), inbox: 1, calls: 1},
+		{name: "an answer while calls are open", bodies: bodies(said, started, stepped, turnv1.Completed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}), inbox: 1, calls: 1},
+		{name: "a failure while calls are open", bodies: bodies(said, started, stepped, turnv1.Failed{Outcome: of("m1", 1, 1), Answers: []string{"m1"}}), past: 1},
+		{name: "the result", bodies: bodies(said, started, stepped, callv1.Completed{Turn: "m1/t", Call: "c1"}), inbox: 1},
+		{name: "a result of another turn", bodies: bodies(said, started, stepped, callv1.Completed{Turn: "m0/t", Call: "c1"}), inbox: 1, calls: 1},
+		{name: "resumed", bodies: bodies(said, started, turnv1.Resumed{Claim: claim("m1", 1, 2)}), inbox: 1, open: true},
+		{name: "resumed after the step", bodies: bodies(said, started, stepped, turnv1.Resumed{Claim: claim("m1", 1, 2)}), inbox: 1, calls: 1},
+		{name: "too long", bodies: bodies(said, started, turnv1.Overflowed{Outcome: of("m1", 1, 1)}), inbox: 1},
+		{name: "too long says another attempt", bodies: bodies(said, started, turnv1.Overflowed{Outcome: of("m1", 1, 2)}), inbox: 1, open: true},
+		{name: "cancelled while calls are open", bodies: bodies(said, said, started, stepped, turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}}), inbox: 1, past: 1},
+		{name: "another turn is cancelled", bodies: bodies(said, started, turnv1.Cancelled{Turn: "m0/t", Answers: []string{"m1"}}), inbox: 1, open: true},
+		{name: "what waits is cancelled", bodies: bodies(said, said, started, turnv1.Cancelled{Answers: []string{"m2"}}), inbox: 1, open: true},
+		{name: "a compaction of no turn", bodies: bodies(answered("m1"), compacting("m0/t", 1, ""), turnv1.SessionCompacted{Compaction: "m0/t/c", Attempt: 1, Through: "m1/t"}), past: 1},
+		{name: "a summary of another attempt", bodies: bodies(answered("m1"), compacting("m1/t", 1, ""), turnv1.SessionCompacted{Compaction: "m1/t/c", Attempt: 2, Through: "m1/t"}), past: 1},
+		{name: "a summary", bodies: bodies(answered("m1"), compacting("m1/t", 1, ""), turnv1.SessionCompacted{Compaction: "m1/t/c", Attempt: 1, Through: "m1/t"})},
+		{name: "a summary that nobody made", bodies: bodies(answered("m1"), turnv1.SessionCompacted{Compaction: "m1/t/c", Attempt: 1, Through: "m1/t"}), past: 1},
+		{name: "no summary", bodies: bodies(answered("m1"), compacting("m1/t", 1, ""), turnv1.CompactionFailed{Compaction: "m1/t/c", Attempt: 1}), past: 1},
+		{name: "unknown", bodies: bodies(said, envelope.Unknown{Type: "x.y.v1"}, nil), inbox: 1},
+		{name: "deleted", bodies: bodies(answered("m1"), said, turnv1.Started{Claim: claim("m2", 1, 1)}, turnv1.SessionDeleted{By: "cli"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := fold(turn.State{}, c.bodies...)
@@ -82,15 +60,59 @@ func TestApply(t *testing.T) {
 	}
 }
 
+func TestResumedIsLater(t *testing.T) {
+	for attempt, cursor := range map[int]uint64{1: 2, 2: 3} { // the claim of an attempt that is known already is a zombie's
+		if s := fold(turn.State{}, said, started, turnv1.Resumed{Claim: claim("m1", 1, attempt)}); s.Turn.Claim.Cursor != cursor {
+			t.Errorf("attempt %d: %s", attempt, compact(s.Turn.Claim))
+		}
+	}
+}
+
+// What answers a command takes that command away, and leaves the rest as it was.
+func TestAnswersToCommands(t *testing.T) {
+	asked := bodies(
+		said, control(messagev1.Status), control(messagev1.Model, "x"), control(messagev1.Compact), control(messagev1.New, "keep"), stop,
+	) // m1, e2…e6
+	for _, c := range []struct {
+		body                  envelope.Body
+		orders, inbox, remain string
+	}{
+		{noticev1.Posted{Answers: []string{"e2"}}, "e3", "m1 e4 e5", "e6"},
+		{noticev1.Posted{}, "e2 e3", "m1 e4 e5", "e6"},
+		{noticev1.Posted{Answers: []string{"m1"}}, "e2 e3", "m1 e4 e5", "e6"}, // a notice is no answer to a message
+		{noticev1.Posted{Answers: []string{"e2", "e3", "e4", "e6"}}, "", "m1 e5", ""},
+		{turnv1.SessionConfigured{By: "e3", Setting: turnv1.ModelSetting, Value: "x"}, "e2", "m1 e4 e5", "e6"},
+		{turnv1.SessionReset{By: "e5"}, "e2 e3", "m1 e4", "e6"},
+		{turnv1.Cancelled{By: "e6", Answers: []string{"m1"}}, "e2 e3", "e4 e5", ""},
+		{turnv1.Cancelled{By: "m1", Answers: []string{"m1"}}, "e2 e3", "e4 e5", "e6"},
+	} {
+		s := fold(turn.State{}, append(asked, c.body)...)
+		var orders, inbox []string
+		remain := ""
+		for _, o := range s.Orders {
+			orders = append(orders, o.ID)
+		}
+		for _, it := range s.Inbox {
+			inbox = append(inbox, it.ID)
+		}
+		if s.Stop != nil {
+			remain = s.Stop.ID
+		}
+		if strings.Join(orders, " ") != c.orders || strings.Join(inbox, " ") != c.inbox || remain != c.remain {
+			t.Errorf("%s leaves %v, %v, %q", compact(c.body), orders, inbox, remain)
+		}
+	}
+}
+
 func TestASecondFactIsIgnored(t *testing.T) {
 	s := fold(turn.State{}, said, started)
-	stop := envelope.Event{ID: "s1", Key: "k", Body: messagev1.Control{Verb: messagev1.Stop}}
-	s = s.Apply(stop)
-	s = s.Apply(envelope.Event{ID: "x", Body: turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}}})
+	again := envelope.Event{ID: "s1", Key: "k", Body: stop}
+	s = s.Apply(again)
+	s = s.Apply(envelope.Event{ID: "x", Body: turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "s1"}})
 	s = s.Apply(envelope.Event{ID: "m2", Key: "k2", Body: said})
 	s = s.Apply(envelope.Event{ID: "y", Cursor: 9, Body: turnv1.Started{Claim: claim("m2", 1, 1)}})
-	stop.ID = "s2" // a retry of intake under another id
-	if s = s.Apply(stop); s.Turn.Stop != "" {
+	again.ID = "s2" // a retry of intake under another id
+	if s = s.Apply(again); s.Stop != nil {
 		t.Error("one stop has stopped two turns")
 	}
 	if again := s.Apply(envelope.Event{ID: "m2", Key: "other", Body: said}); len(again.Inbox) != 1 {
@@ -115,30 +137,30 @@ func TestBounds(t *testing.T) {
 	}
 	huge := strings.Repeat("é", 80<<10)
 	s = fold(turn.State{}, said, started, stepped, callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: huge})
-	result := turn.Prompt(s, "", turn.DefaultLimits())[2]
-	if !strings.HasSuffix(result.Text, "é\n[cut: 98304 more bytes]") {
-		t.Errorf("a result ends in %q", result.Text[len(result.Text)-40:])
+	if result := s.Turn.Entries[1].Calls[0].Result; !strings.HasSuffix(result, "é\n[cut: 98304 more bytes]") {
+		t.Errorf("a result ends in %q", result[len(result)-40:])
 	}
 }
 
-func TestPrompt(t *testing.T) {
-	l := turn.DefaultLimits()
-	l.History = 1000
-	var s turn.State
-	for i := range 10 {
-		m := fmt.Sprintf("m%d", i)
-		s = s.Apply(envelope.Event{ID: m, Body: messagev1.Received{Text: strings.Repeat("x", 200)}})
-		s = s.Apply(envelope.Event{ID: "s" + m, Cursor: uint64(i + 1), Body: turnv1.Started{Claim: claim(m, 1, 1)}})
-		if i < 9 {
-			s = s.Apply(envelope.Event{ID: "c" + m, Body: turnv1.Completed{Outcome: of(m, 1, 1), Answers: []string{m}, Text: fmt.Sprint(i)}})
+func TestResults(t *testing.T) {
+	for _, c := range []struct {
+		body envelope.Body
+		want string
+		own  bool
+	}{
+		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: "fine"}, "fine", false},
+		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.Error, Content: "oh"}, "error: oh", false},
+		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.Unknown, Content: "x"}, "outcome unknown, the call may have been carried out: x", false},
+		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: "odd", Content: "x"}, "odd: x", false},
+		{callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no"}, "denied: no", true},
+	} {
+		s := fold(turn.State{}, said, started, stepped, c.body, callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "second"})
+		if got := s.Turn.Entries[1].Calls[0]; got.Result != c.want || got.Own != c.own || !got.Done {
+			t.Errorf("%s gives %s", compact(c.body), compact(got))
 		}
 	}
-	got := turn.Prompt(s, "be kind", l) // 232 bytes run, 265 a finished turn: two of them fit
-	if len(got) != 6 || got[0].Text != "be kind" || got[2].Text != "7" || got[5].Role != turn.User {
+	s := fold(turn.State{}, said, started, turnv1.Stepped{Outcome: of("m1", 1, 1), Calls: []turnv1.Call{{ID: "a", Refusal: "no"}, {ID: "b", Answer: "text"}, {ID: "c"}}})
+	if got := s.Turn.Entries[1].Calls; got[0].Result != "not called: no" || got[1].Result != "text" || !got[1].Own || got[2].Done || s.Turn.Calls != 3 {
 		t.Errorf("got %s", compact(got))
-	}
-	l.History = 1
-	if got := turn.Prompt(s, "", l); len(got) != 1 || got[0].Role != turn.User {
-		t.Errorf("the running turn is always shown, got %s", compact(got))
 	}
 }

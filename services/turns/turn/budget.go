@@ -16,7 +16,7 @@ func (t *Turn) over(r Rules) machine.Step {
 	switch {
 	case t.Claim.Round >= l.Rounds:
 		return stop(turnv1.TooManyRounds,
-			"after %d rounds there was still no answer (limits.rounds). Try a smaller task, or ask me to go on.", t.Claim.Round)
+			"after %s there was still no answer (limits.rounds). Try a smaller task, or ask me to go on.", counted(t.Claim.Round, "round"))
 	case t.Spent >= l.TurnTime:
 		return stop(turnv1.TimedOut,
 			"the time limit for one answer, %s, is used up (limits.turn). Try a smaller task, or ask me to go on.", l.TurnTime)
@@ -42,15 +42,19 @@ func (t *Turn) CallsLeft(b Budget) int {
 	return max(0, b.Calls-t.Calls)
 }
 
-// Dollars writes billionths of a US dollar, to the cent, or as exactly as it takes below one.
+// Dollars writes billionths of a US dollar: to the cent, below one to the millionth of a dollar, of which something is
+// at least one.
 func Dollars(nano int64) string {
-	const cent = 10_000_000
+	const cent, micro = 10_000_000, 1000
 	switch {
 	case nano < 0:
-		return "-" + Dollars(-nano)
+		return "-" + Dollars(max(-nano, 0)) // there is no opposite of the least
 	case nano == 0 || nano >= cent:
-		n := (nano + cent/2) / cent
+		n := nano / cent
+		if nano%cent >= cent/2 {
+			n++
+		}
 		return fmt.Sprintf("$%d.%02d", n/100, n%100)
 	}
-	return fmt.Sprintf("$0.%06d", (nano+500)/1000)
+	return fmt.Sprintf("$0.%06d", max(1, (nano+micro/2)/micro))
 }

@@ -16,6 +16,9 @@ func (s State) compacting(ev envelope.Event, b turnv1.CompactionStarted) State {
 	if c := s.Compaction; c != nil && (c.ID != b.Compaction || b.Attempt <= c.Claim.Attempt) {
 		return s
 	}
+	if s.Turn != nil && s.Turn.Open {
+		return s // one claim at a time
+	}
 	if !slices.ContainsFunc(s.Past, func(x Exchange) bool { return x.Turn == b.Through }) {
 		return s
 	}
@@ -36,7 +39,7 @@ func (s State) compacted(b turnv1.SessionCompacted) State {
 	}
 	for i, x := range s.Past {
 		if x.Turn == b.Through {
-			s.Past = slices.Clone(s.Past[i+1:])
+			s.Past = appended([]Exchange(nil), s.Past[i+1:]...) // what is replaced must not stay in memory
 			break
 		}
 	}
@@ -67,7 +70,7 @@ func (s State) afterCompaction(by, model string, u turnv1.Usage) State {
 	}
 	if s.Stop != nil && s.Stop.Compaction == s.Compaction.ID {
 		stop := *s.Stop
-		stop.Compaction = ""
+		stop.Compaction, stop.Withdrew = "", true
 		s.Stop = &stop
 	}
 	s.Compaction = nil
@@ -85,8 +88,18 @@ func (s State) due(r Rules) bool {
 // starved says that messages have kept a compaction from happening for too long: the next one waits for it.
 func (s State) starved(r Rules) bool { return s.due(r) && s.Bytes > r.Compact.Due*3/2 }
 
-// forced says that the compaction does not give way to a message.
-func (s State) forced(r Rules) bool { return s.Compaction.By != "" || s.Turn != nil || s.starved(r) }
+// givesWay says that the compaction is ended for what comes next in the inbox: a message, unless the compaction was asked
+// for or messages have kept it waiting for too long, or the wish to begin afresh, which leaves nothing to summarise.
+func (s State) givesWay(r Rules) bool {
+	head := s.head()
+	if head == nil || s.Turn != nil || s.Compaction.By != "" {
+		return false
+	}
+	if head.message() {
+		return !s.starved(r)
+	}
+	return head.Verb == messagev1.New && !head.Keep
+}
 
 // beginCompaction claims the summary of finished turns: of all of them, or of all but the newest.
 func (s State) beginCompaction(v machine.View, r Rules, by string, all bool) machine.Step {
@@ -112,11 +125,13 @@ func (s State) beginCompaction(v machine.View, r Rules, by string, all bool) mac
 // compact is the step while a compaction is claimed.
 func (s State) compact(v machine.View, r Rules) machine.Step {
 	c := s.Compaction
-	if head := s.head(); head != nil && !s.forced(r) && (head.message() || !head.Keep && head.Verb == messagev1.New) {
-		if step, ok := s.idle(v, r).(machine.Append); ok {
-			step.Tell = c.Claim.Worker
-			return step
+	if s.givesWay(r) {
+		step := s.idle(v, r)
+		if a, ok := step.(machine.Append); ok {
+			a.Tell = c.Claim.Worker
+			return a
 		}
+		return step // a wait: the messages' turn must not be late because nobody looks while a summary is made
 	}
 	late := v.Now.After(c.Claim.Deadline)
 	switch {

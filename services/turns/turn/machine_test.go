@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -20,19 +19,20 @@ import (
 // world is a session as several workers work on it: one journal with compare-and-set, and in each worker a fold that may
 // be old. A worker may be cut off and go on (zombie), crash, or be declared gone while it lives.
 type world struct {
-	limits  turn.Limits
-	now     time.Time
-	journal []envelope.Event
-	workers []*worker
-	said    []string // messages and "new" controls as they arrived, without repeats
-	closed  map[string]string
+	rules     turn.Rules
+	now       time.Time
+	journal   []envelope.Event
+	workers   []*worker
+	said      []string // messages as they arrived, without repeats
+	asked     []string // commands likewise
+	performed map[uint64]string
 }
 
 type worker struct {
 	name  string
 	state turn.State
-	seen  int // events folded
-	mine  *turn.Turn
+	seen  int    // events folded
+	mine  uint64 // the claim that it appended, until its outcome is stored
 }
 
 func (w *world) load(k *worker) {
@@ -60,93 +60,125 @@ func (w *world) add(ev envelope.Event) {
 	w.journal = append(w.journal, ev)
 }
 
-// step lets worker k do one thing as the shell would. It returns false when the machine is quiescent or held.
-func (w *world) step(t *rapid.T, k *worker, gone bool, outcome func(turn.Turn) envelope.Body) bool {
-	v := machine.View{Now: w.now, Worker: k.name}
-	if k.mine != nil {
-		v.Mine = k.mine.Claim.Cursor
+// open is the claim that is open in s, and its owner.
+func open(s turn.State) (claim uint64, owner string) {
+	switch {
+	case s.Compaction != nil:
+		return s.Compaction.Claim.Cursor, s.Compaction.Claim.Worker
+	case s.Turn != nil && s.Turn.Open:
+		return s.Turn.Claim.Cursor, s.Turn.Claim.Worker
 	}
-	if gone && k.state.Turn != nil {
-		v.Gone = k.state.Turn.Claim.Cursor
+	return 0, ""
+}
+
+// step lets worker k do one thing as the shell would, and returns what that was.
+func (w *world) step(t *rapid.T, k *worker, gone bool) machine.Step {
+	claim, owner := open(k.state)
+	v := machine.View{Now: w.now, Worker: k.name, Mine: k.mine}
+	if gone {
+		v.Gone = claim
 	}
-	switch step := k.state.Next(v, w.limits).(type) {
+	step := k.state.Next(v, w.rules)
+	switch step := step.(type) {
 	case machine.Append:
 		if step.Cause == "" {
 			t.Fatalf("%s has no cause", step.Body.EventType())
 		}
-		if w.commit(k, step.Body, step.Cause) && step.Claim {
-			k.mine = k.state.Turn
-			if c := k.state.Turn.Claim; c.Cursor != uint64(len(w.journal)) || c.Worker != k.name {
-				t.Fatalf("the claim just appended is not the open one: %s", compact(k.state))
-			}
+		if w.commit(k, step.Body, step.Cause) {
+			w.appended(t, k, step, claim, owner)
 		}
-		return true
 	case machine.Perform:
-		if step.Claim != v.Mine {
-			t.Fatalf("asked to perform claim %d, mine is %d", step.Claim, v.Mine)
+		if step.Claim != v.Mine || step.Claim != claim {
+			t.Fatalf("asked to perform claim %d, mine is %d, open is %d", step.Claim, v.Mine, claim)
 		}
-		w.commit(k, outcome(*k.mine), "x")
-		return true
+		if by, ok := w.performed[claim]; ok && by != k.name {
+			t.Fatalf("claim %d is performed by %s and %s", claim, by, k.name)
+		}
+		w.performed[claim] = k.name
+		if w.commit(k, drawOutcome(t, k.state), "x") {
+			k.mine = 0
+		}
 	case machine.Held:
 		if step.Claim == v.Gone || step.Deadline.Before(w.now) {
 			t.Fatalf("held by somebody who is gone: %+v at %s", step, w.now)
 		}
+	case machine.Wait:
+		if !step.Until.After(w.now) || step.Until.Sub(w.now) > time.Minute {
+			t.Fatalf("a wait from %s until %s", w.now, step.Until)
+		}
 	}
-	return false
+	return step
+}
+
+// appended checks what a step says of the event that it asked for.
+func (w *world) appended(t *rapid.T, k *worker, step machine.Append, before uint64, owner string) {
+	after, by := open(k.state)
+	switch {
+	case step.Claim && (after != uint64(len(w.journal)) || by != k.name):
+		t.Fatalf("the claim just appended is not the open one: %s", compact(k.state))
+	case !step.Claim && after != before && after != 0:
+		t.Fatalf("%s has claimed something, unannounced", step.Body.EventType())
+	case step.Beside && after != before:
+		t.Fatalf("%s is not beside claim %d", step.Body.EventType(), before)
+	case !step.Beside && after == before && before != 0:
+		t.Fatalf("%s leaves claim %d alone, and ends the effect", step.Body.EventType(), before)
+	}
+	if step.Claim {
+		k.mine = after
+	}
+	taken := false
+	switch b := step.Body.(type) {
+	case turnv1.Resumed:
+		taken = true
+	case turnv1.CompactionStarted:
+		taken = b.Attempt > 1
+	}
+	if before != 0 && after != before && !taken && step.Tell != owner {
+		t.Fatalf("%s closes the claim of %q and tells %q", step.Body.EventType(), owner, step.Tell)
+	}
 }
 
 // TestWorkers drives the machine through random histories that a journal can hold, then lets one worker finish
-// alone: every message must have got exactly one outcome, in order, and nothing may be left.
+// alone: every message must have got exactly one outcome and every command one answer, and nothing may be left.
 func TestWorkers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := turn.DefaultLimits()
-		l.Attempts, l.Rounds = 3, 3
-		w := &world{limits: l, now: epoch, closed: map[string]string{}}
+		w := &world{rules: drawRules(t), now: epoch, performed: map[uint64]string{}}
 		for i := range 3 {
 			w.workers = append(w.workers, &worker{name: fmt.Sprintf("w%d", i)})
 		}
 		one := func() *worker { return rapid.SampledFrom(w.workers).Draw(t, "worker") }
+		work := func(t *rapid.T) { w.step(t, one(), rapid.IntRange(0, 4).Draw(t, "gone") == 0) }
+		fresh := func(t *rapid.T) { // as the shell: it folds the news first
+			k := one()
+			w.load(k)
+			for range rapid.IntRange(1, 6).Draw(t, "steps") {
+				w.step(t, k, rapid.IntRange(0, 4).Draw(t, "gone") == 0)
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
-			"say": func(t *rapid.T) {
-				id := fmt.Sprintf("m%d", len(w.said))
-				w.said = append(w.said, id)
-				w.add(envelope.Event{ID: id, Key: "k" + id, Body: messagev1.Received{Text: id}})
-			},
-			"again": func(t *rapid.T) { // intake's guard failed: the same fact is stored twice
-				recent := slices.DeleteFunc(slices.Clone(w.journal[max(0, len(w.journal)-50):]), func(ev envelope.Event) bool {
-					return "k"+ev.ID != ev.Key // not a first one
-				})
-				if len(recent) > 0 {
-					ev := rapid.SampledFrom(recent).Draw(t, "again")
-					w.add(envelope.Event{Key: ev.Key, Body: ev.Body})
-				}
-			},
-			"new": func(t *rapid.T) {
-				id := fmt.Sprintf("n%d", len(w.said))
-				w.said = append(w.said, id)
-				w.add(envelope.Event{ID: id, Key: "k" + id, Body: messagev1.Control{Verb: messagev1.New}})
-			},
-			"stop":  func(t *rapid.T) { w.add(envelope.Event{Body: messagev1.Control{Verb: messagev1.Stop}}) },
-			"load":  func(t *rapid.T) { w.load(one()) },
-			"crash": func(t *rapid.T) { one().mine = nil },
-			"forget": func(t *rapid.T) {
-				k := one()
-				*k = worker{name: k.name}
-			},
+			"say":    w.say,
+			"chat":   w.say, // more often than the rest
+			"again":  w.again,
+			"ask":    w.ask,
+			"edit":   w.edit,
+			"load":   func(*rapid.T) { w.load(one()) },
+			"crash":  func(*rapid.T) { one().mine = 0 },
+			"forget": func(*rapid.T) { k := one(); *k = worker{name: k.name} },
 			"clock": func(t *rapid.T) {
-				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 200).Draw(t, "seconds")) * time.Second)
+				w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{1, 2, 100, 200}).Draw(t, "seconds")) * time.Second)
 			},
-			"work": func(t *rapid.T) {
-				w.step(t, one(), rapid.IntRange(0, 4).Draw(t, "gone") == 0, func(c turn.Turn) envelope.Body { return drawOutcome(t, c) })
+			"work":   work,
+			"fresh":  fresh,
+			"fresh2": fresh,
+			"delete": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
+					w.add(envelope.Event{Body: turnv1.SessionDeleted{By: "cli"}})
+				}
 			},
 			"result": func(t *rapid.T) {
-				var s turn.State
-				for _, ev := range w.journal {
-					s = s.Apply(ev)
-				}
-				if open := s.OpenCalls(); len(open) > 0 {
+				if s := w.fold(); len(s.OpenCalls()) > 0 {
 					w.add(envelope.Event{Body: callv1.Completed{
-						Turn: s.Turn.ID, Call: rapid.SampledFrom(open).Draw(t, "call"), Outcome: callv1.OK, Content: "fine",
+						Turn: s.Turn.ID, Call: rapid.SampledFrom(s.OpenCalls()).Draw(t, "call"), Outcome: callv1.OK, Content: "fine",
 					}})
 				}
 			},
@@ -156,86 +188,55 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-func drawOutcome(t *rapid.T, c turn.Turn) envelope.Body {
-	o := turnv1.Outcome{Turn: c.ID, Round: c.Claim.Round, Attempt: c.Claim.Attempt}
-	switch rapid.IntRange(0, 3).Draw(t, "outcome") {
-	case 0:
-		return turnv1.Failed{Outcome: o, Answers: c.Messages, Cause: turnv1.ModelUnavailable, Text: "sorry"}
-	case 1:
-		return turnv1.Completed{Outcome: o, Answers: c.Messages, Text: "answer"}
-	}
-	b := turnv1.Stepped{Outcome: o}
-	for i := range rapid.IntRange(1, 3).Draw(t, "calls") {
-		call := turnv1.Call{ID: fmt.Sprintf("r%d.%d", c.Claim.Round, i), Tool: "x", Arguments: json.RawMessage(`{}`)}
-		if rapid.Bool().Draw(t, "refused") {
-			call.Refusal = "no"
-		}
-		b.Calls = append(b.Calls, call)
-	}
-	return b
-}
-
-// check refolds the journal and counts outcomes.
-func (w *world) check(t *rapid.T) {
+func (w *world) fold() turn.State {
 	var s turn.State
-	var order []string
-	clear(w.closed)
 	for _, ev := range w.journal {
-		before := s
 		s = s.Apply(ev)
-		var answered []string
-		switch b := ev.Body.(type) {
-		case turnv1.Completed:
-			answered = b.Answers
-		case turnv1.Failed:
-			answered = b.Answers
-		case turnv1.Cancelled:
-			answered = b.Answers
-		case turnv1.SessionReset:
-			answered = []string{b.By}
-		case turnv1.Started:
-			if before.Turn != nil {
-				t.Fatalf("turn %s starts while %s runs", b.Turn, before.Turn.ID)
-			}
-		}
-		for _, id := range answered {
-			if was, ok := w.closed[id]; ok {
-				t.Fatalf("%s has two outcomes: %s and %s", id, was, ev.Kind())
-			}
-			w.closed[id] = ev.Kind()
-			order = append(order, id)
+	}
+	return s
+}
+
+func (w *world) say(*rapid.T) {
+	id := fmt.Sprintf("m%d", len(w.said))
+	w.said = append(w.said, id)
+	w.add(envelope.Event{ID: id, Key: "k" + id, Body: messagev1.Received{Text: "what about " + id}})
+}
+
+func (w *world) ask(t *rapid.T) {
+	id := fmt.Sprintf("c%d", len(w.asked))
+	w.asked = append(w.asked, id)
+	b := messagev1.Control{Verb: rapid.SampledFrom([]messagev1.Verb{
+		messagev1.Stop, messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status,
+	}).Draw(t, "verb")}
+	switch b.Verb {
+	case messagev1.New:
+		b.Argument = rapid.SampledFrom([]string{"", "keep"}).Draw(t, "keep")
+	case messagev1.Model:
+		b.Argument = rapid.SampledFrom([]string{"", "default", "a/b", "c", "e"}).Draw(t, "model")
+	case messagev1.Queue:
+		b.Argument = rapid.SampledFrom([]string{"", "default", "followup", "collect", "steer", "interrupt", "odd"}).Draw(t, "queue")
+	case messagev1.Stop, messagev1.Compact, messagev1.Status:
+	}
+	w.add(envelope.Event{ID: id, Key: "k" + id, Body: b})
+}
+
+// again: intake's guard failed, the same fact is stored twice.
+func (w *world) again(t *rapid.T) {
+	from := max(0, len(w.journal)-50)
+	for i, ev := range w.journal {
+		if _, ok := ev.Body.(turnv1.SessionDeleted); ok {
+			from = max(from, i) // only a new message may follow
 		}
 	}
-	if !slices.Equal(order, w.said[:len(order)]) {
-		t.Fatalf("answered %v, said %v", order, w.said)
-	}
-	checkState(t, s, w.said)
-	for _, k := range w.workers { // a fold that is taken in pieces is the same fold
-		if k.seen == len(w.journal) && compact(k.state) != compact(s) {
-			t.Fatalf("%s folded\n%s\nthe journal says\n%s", k.name, compact(k.state), compact(s))
-		}
+	recent := slices.DeleteFunc(slices.Clone(w.journal[from:]), func(ev envelope.Event) bool { return "k"+ev.ID != ev.Key })
+	if len(recent) > 0 {
+		ev := rapid.SampledFrom(recent).Draw(t, "again")
+		w.add(envelope.Event{Key: ev.Key, Body: ev.Body})
 	}
 }
 
-// settle has no faults: one worker, all others gone, every open call gets its result.
-func (w *world) settle(t *rapid.T) {
-	k := &worker{name: "last"}
-	for range 100 + 40*len(w.said) {
-		w.load(k)
-		if open := k.state.OpenCalls(); len(open) > 0 && k.state.Turn.Stop == "" {
-			w.add(envelope.Event{Body: callv1.Completed{Turn: k.state.Turn.ID, Call: open[0], Outcome: callv1.OK}})
-			continue
-		}
-		if !w.step(t, k, k.mine == nil, func(c turn.Turn) envelope.Body {
-			return turnv1.Completed{
-				Outcome: turnv1.Outcome{Turn: c.ID, Round: c.Claim.Round, Attempt: c.Claim.Attempt}, Answers: c.Messages, Text: "answer",
-			}
-		}) {
-			break
-		}
-	}
-	w.check(t)
-	if len(w.closed) != len(w.said) || k.state.Turn != nil || len(k.state.Inbox) > 0 {
-		t.Fatalf("left over: %d of %d answered, state %s", len(w.closed), len(w.said), compact(k.state))
+func (w *world) edit(t *rapid.T) {
+	if len(w.said) > 0 {
+		w.add(envelope.Event{Body: messagev1.Edited{Message: rapid.SampledFrom(w.said).Draw(t, "edited"), Text: "rather this"}})
 	}
 }

@@ -46,7 +46,7 @@ func (s State) stop() machine.Step {
 	var answers []string
 	turn, tell := "", ""
 	if s.Turn != nil && s.Turn.ID == st.Turn {
-		turn, tell = st.Turn, s.Turn.owner()
+		turn, tell = st.Turn, s.owner()
 		answers = slices.Clone(s.Turn.Messages)
 	}
 	waited := 0
@@ -56,7 +56,10 @@ func (s State) stop() machine.Step {
 			waited++
 		}
 	}
-	if len(answers) == 0 {
+	switch {
+	case len(answers) == 0 && st.Withdrew:
+		return post(st.ID, "Stopped.")
+	case len(answers) == 0:
 		return post(st.ID, "There is nothing to stop.")
 	}
 	text := "Stopped."
@@ -68,7 +71,8 @@ func (s State) stop() machine.Step {
 	}}
 }
 
-// overfull drops messages when more wait than may, and says so.
+// overfull drops messages when more wait than may, and says so. The one that comes next when no turn runs does not wait:
+// else it would depend on how soon somebody looks whether it counts.
 func (s State) overfull(r Rules) machine.Step {
 	var waiting []Item
 	for _, it := range s.Inbox {
@@ -76,14 +80,20 @@ func (s State) overfull(r Rules) machine.Step {
 			waiting = append(waiting, it)
 		}
 	}
+	if s.Turn == nil && len(waiting) > 0 {
+		waiting = waiting[1:]
+	}
 	over := len(waiting) - r.Queue.Cap
 	if r.Queue.Cap == 0 || over <= 0 {
 		return nil
 	}
 	newest := waiting[len(waiting)-1].ID
 	dropped, which := waiting[len(waiting)-over:], "This message was not taken"
+	if over > 1 {
+		which = fmt.Sprintf("%d messages were not taken", over)
+	}
 	if r.Queue.Full == DropOldest {
-		dropped, which = waiting[:over], "The message that waited longest was dropped"
+		dropped, which = waiting[:over], counted(over, "message")+" that waited longest dropped"
 	}
 	return machine.Append{Beside: true, Cause: newest, Body: turnv1.Cancelled{
 		Answers: ids(dropped), By: newest, Reason: turnv1.QueueFull,
@@ -128,7 +138,8 @@ func (s State) idle(v machine.View, r Rules) machine.Step {
 	case Followup: // one message, one turn; what arrives meanwhile waits for its own
 		items = items[:1]
 	case Collect:
-		if until := quiet(items, r.Queue.Debounce); v.Now.Before(until) {
+		until := quiet(items, r.Queue.Debounce)
+		if wait := until.Sub(v.Now); wait > 0 && wait <= 2*r.Queue.Debounce { // longer: their clock is wrong
 			return machine.Wait{Until: until}
 		}
 	case Steer, Interrupt:
@@ -161,7 +172,7 @@ func (s State) run(v machine.View, r Rules) machine.Step {
 	switch {
 	case len(waiting) > 0 && s.mode(r) == Interrupt:
 		newest := waiting[len(waiting)-1].ID
-		return machine.Append{Cause: newest, Tell: t.owner(), Body: turnv1.Cancelled{
+		return machine.Append{Cause: newest, Tell: s.owner(), Body: turnv1.Cancelled{
 			Turn: t.ID, Answers: slices.Clone(t.Messages), By: newest, Reason: turnv1.Interrupted, Text: "Interrupted by your next message.",
 		}}
 	case s.Compaction != nil:
@@ -172,12 +183,14 @@ func (s State) run(v machine.View, r Rules) machine.Step {
 		return nil
 	case t.Overflows >= maxOverflows:
 		return t.fail(turnv1.ContextOverflow,
-			"This conversation is too long for the model, even after it was shortened. Begin afresh with /new, or choose a model with a larger window (/model).")
-	case t.Overflows > 0 && !t.Squeezed && len(s.Past) > 0:
-		return s.beginCompaction(v, r, "", true)
+			"This conversation is too long for the model, even after it was shortened. "+
+				"Begin afresh with /new, or choose a model with a larger window (/model).")
 	}
 	if step := t.over(r); step != nil {
 		return step
+	}
+	if t.Overflows > 0 && !t.Squeezed && len(s.Past) > 0 {
+		return s.beginCompaction(v, r, "", true)
 	}
 	messages := t.Messages
 	if s.mode(r) == Steer {
@@ -219,7 +232,14 @@ func (t *Turn) fail(cause turnv1.Cause, text string) machine.Step {
 	}, Cause: t.Cause, Tell: t.owner()}
 }
 
-// owner is the worker whose open claim ends with the turn, or "".
+// owner is the worker whose open claim ends with the running turn, or "".
+func (s State) owner() string {
+	if s.Compaction != nil {
+		return s.Compaction.Claim.Worker
+	}
+	return s.Turn.owner()
+}
+
 func (t *Turn) owner() string {
 	if t.Open {
 		return t.Claim.Worker

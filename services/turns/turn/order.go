@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -31,8 +32,10 @@ func (s State) reply(o Order, v machine.View, r Rules) machine.Step {
 		return s.chooseQueue(o, r)
 	case messagev1.Status:
 		return post(o.ID, s.status(v, r))
+	case messagev1.Stop: // a second one
+	case messagev1.New, messagev1.Compact: // never among the orders
 	}
-	return post(o.ID, "Stopping already.") // a second stop
+	return post(o.ID, "Stopping already.")
 }
 
 func set(o Order, setting turnv1.Setting, value, text string) machine.Step {
@@ -134,7 +137,7 @@ func (s State) status(v machine.View, r Rules) string {
 	case t != nil && s.Compaction != nil:
 		line("Running: the past is being summarised, as it is too long for the model")
 	case t != nil && t.Open:
-		line("Running: a model call since %s (round %d)", v.Now.Sub(t.Claim.At).Round(100_000_000), t.Claim.Round)
+		line("Running: a model call, for %s (round %d)", max(0, v.Now.Sub(t.Claim.At)).Round(100*time.Millisecond), t.Claim.Round)
 	case t != nil:
 		line("Running: waits for %s", counted(len(s.OpenCalls()), "tool call"))
 	case s.Compaction != nil:

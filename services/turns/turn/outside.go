@@ -41,11 +41,11 @@ func (s State) knows(ev envelope.Event) bool {
 func (s State) command(id string, b messagev1.Control) State {
 	switch b.Verb {
 	case messagev1.Stop:
-		if s.Stop != nil {
-			s.Orders = appended(s.Orders, Order{ID: id, Verb: b.Verb})
-			return s
-		}
 		stop := &Stop{ID: id}
+		if s.Stop != nil { // the one that waits is carried out for what came since, too; this one is told so
+			s.Orders = appended(s.Orders, Order{ID: id, Verb: b.Verb})
+			stop.ID, stop.Withdrew = s.Stop.ID, s.Stop.Withdrew
+		}
 		for _, it := range s.Inbox {
 			if it.message() {
 				stop.Messages = append(stop.Messages, it.ID)

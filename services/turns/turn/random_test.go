@@ -3,6 +3,7 @@ package turn_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -10,104 +11,32 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
-
-// anyBody draws any event body of the machine's world, legal or not, over few enough names that they often meet; half
-// of the time it names the turn that runs in s.
-func anyBody(t *rapid.T, s turn.State) envelope.Body {
-	pick := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
-	message := func() string { return pick("message", "m1", "m2", "m3") }
-	claim := func() turnv1.Claim {
-		if r := s.Turn; r != nil && rapid.Bool().Draw(t, "running") {
-			return turnv1.Claim{
-				Turn: r.ID, Round: r.Claim.Round, Attempt: r.Claim.Attempt, Worker: "w1", Deadline: r.Claim.Deadline, Messages: r.Messages,
-			}
-		}
-		m := message()
-		return turnv1.Claim{
-			Turn: m + "/t", Round: rapid.IntRange(1, 3).Draw(t, "round"), Attempt: rapid.IntRange(1, 3).Draw(t, "attempt"),
-			Worker: pick("worker", "w1", "w2"), Deadline: epoch.Add(time.Hour), Messages: []string{m},
-		}
-	}
-	out := func() turnv1.Outcome {
-		c := claim()
-		return turnv1.Outcome{Turn: c.Turn, Round: c.Round, Attempt: c.Attempt, Usage: turnv1.Usage{Input: 1, Output: 2}}
-	}
-	answers := func(o string) []string { return []string{o[:len(o)-len("/t")]} }
-	call := func() string { return pick("call", "c1", "c2", "c3", "c4") }
-	text := rapid.StringN(0, 8, 20).Draw(t, "text")
-	switch rapid.IntRange(0, 15).Draw(t, "kind") {
-	case 0, 1, 2:
-		return messagev1.Received{Text: text}
-	case 3:
-		return messagev1.Edited{Message: message(), Text: text}
-	case 4:
-		return messagev1.Control{Verb: messagev1.Verb(pick("verb", "stop", "new", "dance"))}
-	case 5, 6:
-		return turnv1.Started{Claim: claim()}
-	case 7:
-		return turnv1.Continued{Claim: claim()}
-	case 8:
-		return turnv1.Resumed{Claim: claim(), From: "w0"}
-	case 9:
-		b := turnv1.Stepped{Outcome: out(), Text: text}
-		for range rapid.IntRange(0, 3).Draw(t, "calls") {
-			b.Calls = append(b.Calls, turnv1.Call{
-				ID: call(), Tool: "x", Arguments: json.RawMessage(`{"a": "<b>"}`), Refusal: pick("refusal", "", "", "no such tool"),
-			})
-		}
-		return b
-	case 10:
-		o := out()
-		return turnv1.Completed{Outcome: o, Answers: answers(o.Turn), Text: text}
-	case 11:
-		o := out()
-		return turnv1.Failed{Outcome: o, Answers: answers(o.Turn), Cause: turnv1.ModelGarbage, Text: text}
-	case 12:
-		c := claim()
-		return turnv1.Cancelled{Turn: c.Turn, Answers: c.Messages, By: "c9"}
-	case 13:
-		return callv1.Completed{Turn: claim().Turn, Call: call(), Outcome: callv1.Outcome(pick("outcome", "ok", "error", "unknown", "")), Content: text}
-	case 14:
-		return callv1.Denied{Turn: claim().Turn, Call: call(), Reason: text}
-	}
-	switch pick("rare", "reset", "unknown", "refused", "nil", "deleted") {
-	case "reset":
-		return turnv1.SessionReset{By: "c1"}
-	case "unknown":
-		return envelope.Unknown{Type: "turn.dreamt.v9", Data: []byte("{")}
-	case "refused":
-		return messagev1.Refused{Reason: messagev1.Empty}
-	case "deleted":
-		return turnv1.SessionDeleted{By: "c1"}
-	}
-	return nil
-}
-
-var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("far", 3600))
 
 // TestAnyHistory folds events in orders that no journal would ever hold.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s turn.State
-		var arrived, left []string // messages and controls "new", by their first arrival; those that an outcome took out
-		for i := range rapid.IntRange(1, 60).Draw(t, "length") {
+		r := drawRules(t)
+		var arrived, left []string // messages and commands of the inbox, by their first arrival; those that left it
+		for i := range rapid.IntRange(1, 80).Draw(t, "length") {
 			ev := envelope.Event{
-				ID: fmt.Sprintf("e%d", i), Cursor: uint64(i + 1), Time: epoch.Add(time.Duration(i) * time.Second), Body: anyBody(t, s),
+				ID: fmt.Sprintf("e%d", i), Cursor: uint64(i + 1), Time: epoch.Add(time.Duration(i) * time.Second), Body: drawer{t, s}.body(),
 			}
 			if _, ok := ev.Body.(messagev1.Received); ok {
-				ev.ID = rapid.SampledFrom([]string{"m1", "m2", "m3"}).Draw(t, "id")
+				ev.ID = drawer{t, s}.message()
 				ev.Key = "k" + ev.ID
 			}
 			before, beforeText := clone(t, s), compact(s)
 			next := s.Apply(ev)
 			nextText := compact(next)
-			s.Apply(envelope.Event{ID: "branch", Cursor: ev.Cursor, Time: ev.Time, Body: anyBody(t, s)})
+			s.Apply(envelope.Event{ID: "branch", Cursor: ev.Cursor, Time: ev.Time, Body: drawer{t, s}.body()})
 			if compact(s) != beforeText || !reflect.DeepEqual(s, before) {
 				t.Fatalf("Apply wrote through:\n%s\n%s", beforeText, compact(s))
 			}
@@ -129,11 +58,77 @@ func TestAnyHistory(t *testing.T) {
 			}
 			if _, ok := ev.Body.(turnv1.SessionDeleted); ok {
 				arrived, left = nil, nil // whatever comes is new
+			} else {
+				checkUntouched(t, s, ev, next)
 			}
 			s = next
 			checkState(t, s, arrived)
+			checkNext(t, s, r, ev)
 		}
 	})
+}
+
+// checkNext asks everybody who may ask: nobody panics, nothing is written through, only the owner performs.
+func checkNext(t *rapid.T, s turn.State, r turn.Rules, last envelope.Event) {
+	before := compact(s)
+	for _, v := range []machine.View{
+		{Now: last.Time, Worker: "w9"},
+		{Now: last.Time, Worker: "w9", Mine: last.Cursor},
+		{Now: last.Time, Worker: "w9", Gone: last.Cursor},
+		{Now: last.Time.Add(24 * time.Hour), Worker: "w9"},
+		{},
+	} {
+		switch step := s.Next(v, r).(type) {
+		case machine.Append:
+			if step.Body == nil || step.Cause == "" {
+				t.Fatalf("an append without a body or a cause: %+v of %s", step, compact(s))
+			}
+			if step.Claim && step.Beside {
+				t.Fatalf("a claim beside a claim: %s", compact(step))
+			}
+		case machine.Perform:
+			if step.Claim != v.Mine {
+				t.Fatalf("asked to perform claim %d, mine is %d", step.Claim, v.Mine)
+			}
+		case machine.Held, machine.Wait, nil:
+		}
+	}
+	if compact(s) != before {
+		t.Fatalf("Next wrote through:\n%s\n%s", before, compact(s))
+	}
+}
+
+// checkUntouched: orders and what waits are taken away only by what answers them.
+func checkUntouched(t *rapid.T, s turn.State, ev envelope.Event, next turn.State) {
+	var names []string
+	switch b := ev.Body.(type) {
+	case turnv1.Completed:
+		names = b.Answers
+	case turnv1.Failed:
+		names = b.Answers
+	case turnv1.Cancelled:
+		names = append(slices.Clone(b.Answers), b.By)
+	case turnv1.SessionReset:
+		names = []string{b.By}
+	case turnv1.SessionCompacted:
+		names = []string{b.By}
+	case turnv1.CompactionFailed:
+		names = []string{b.By}
+	case turnv1.SessionConfigured:
+		names = []string{b.By}
+	case noticev1.Posted:
+		names = b.Answers
+	}
+	for _, o := range s.Orders {
+		if !slices.Contains(next.Orders, o) && !slices.Contains(names, o.ID) {
+			t.Fatalf("%s takes order %s away", compact(ev.Body), o.ID)
+		}
+	}
+	for _, it := range s.Inbox {
+		if !slices.ContainsFunc(next.Inbox, func(n turn.Item) bool { return n.ID == it.ID }) && !slices.Contains(names, it.ID) {
+			t.Fatalf("%s takes %s away", compact(ev.Body), it.ID)
+		}
+	}
 }
 
 // checkState holds for every fold.
@@ -149,8 +144,9 @@ func checkState(t *rapid.T, s turn.State, arrived []string) {
 	if got := clone(t, s); !reflect.DeepEqual(got, s) {
 		t.Fatalf("a snapshot changes the state:\n%s\n%s", compact(s), compact(got))
 	}
-	checkPairs(t, turn.Prompt(s, "", turn.DefaultLimits()))
+	bytes := 0
 	for _, x := range s.Past {
+		bytes += x.Bytes
 		for _, e := range x.Entries {
 			for _, c := range e.Calls {
 				if !c.Done {
@@ -159,28 +155,33 @@ func checkState(t *rapid.T, s turn.State, arrived []string) {
 			}
 		}
 	}
+	switch c := s.Compaction; {
+	case s.Bytes != bytes:
+		t.Fatalf("%d bytes are said to be %d", bytes, s.Bytes)
+	case s.Bytes > turn.Kept && len(s.Past) > 1:
+		t.Fatalf("%d bytes are kept", s.Bytes)
+	case len(s.Seen) > 64:
+		t.Fatalf("%d facts are kept", len(s.Seen))
+	case c != nil && !slices.ContainsFunc(s.Past, func(x turn.Exchange) bool { return x.Turn == c.Through }):
+		t.Fatalf("a compaction of nothing: %s", compact(s))
+	case c != nil && s.Turn != nil && s.Turn.Open:
+		t.Fatalf("two claims are open: %s", compact(s))
+	case s.Usage.Cost < 0 || s.Usage.Tokens() < 0 || s.Usage.Unpriced < 0:
+		t.Fatalf("usage %s", compact(s.Usage))
+	}
+	if s.Turn != nil {
+		checkPairs(t, s.Turn)
+	}
 }
 
-// checkPairs: each call is followed by its result, in order, and no result stands alone.
-func checkPairs(t *rapid.T, prompt []turn.Message) {
-	var open []string
-	for i, m := range prompt {
-		if m.Role == turn.Tool {
-			if len(open) == 0 || open[0] != m.Call || m.Text == "" {
-				t.Fatalf("message %d: result of %q, open are %v", i, m.Call, open)
+// checkPairs: only the last thing said has calls without results.
+func checkPairs(t *rapid.T, r *turn.Turn) {
+	for i, e := range r.Entries {
+		for _, c := range e.Calls {
+			if !c.Done && (i < len(r.Entries)-1 || r.Open) {
+				t.Fatalf("call %s is open behind what came later: %s", c.ID, compact(r))
 			}
-			open = open[1:]
-			continue
 		}
-		if len(open) > 0 {
-			t.Fatalf("message %d follows calls %v without results", i, open)
-		}
-		for _, c := range m.Calls {
-			open = append(open, c.ID)
-		}
-	}
-	if len(open) > 0 {
-		t.Fatalf("the prompt ends with calls %v without results", open)
 	}
 }
 
@@ -195,4 +196,42 @@ func clone(t *rapid.T, s turn.State) turn.State {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// drawRules draws rules in which everything happens early.
+func drawRules(t *rapid.T) turn.Rules {
+	r := turn.DefaultRules()
+	r.Limits.Attempts, r.Limits.Rounds = 3, 3
+	r.Queue = turn.Queue{
+		Mode: rapid.SampledFrom(turn.Modes()).Draw(t, "mode"), Cap: rapid.IntRange(0, 3).Draw(t, "cap"),
+		Full:     rapid.SampledFrom([]turn.Full{turn.DropNewest, turn.DropOldest}).Draw(t, "full"),
+		Debounce: time.Duration(rapid.IntRange(0, 3).Draw(t, "debounce")) * time.Second,
+	}
+	r.Budget = turn.Budget{Tokens: rapid.SampledFrom([]int{0, 0, 25}).Draw(t, "tokens"), Cost: rapid.SampledFrom([]int64{0, 0, 25}).Draw(t, "cost")}
+	r.Compact.Due = rapid.SampledFrom([]int{0, 100, 300}).Draw(t, "due")
+	r.Compact.Keep = r.Compact.Due / rapid.IntRange(1, 4).Draw(t, "part")
+	r.Model, r.Models, r.Providers = "a/b", []string{"a/b", "a/c", "d/c"}, []string{"a", "d"}
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A hostile usage makes no reader fail.
+func TestHostileUsage(t *testing.T) {
+	var s turn.State
+	for _, m := range []string{"m1", "m2", "m3"} {
+		s = s.Apply(envelope.Event{ID: m, Body: said})
+		s = s.Apply(envelope.Event{ID: "s" + m, Body: turnv1.Started{Claim: claim(m, 1, 1)}})
+		s = s.Apply(envelope.Event{ID: "c" + m, Body: turnv1.Completed{Answers: []string{m}, Outcome: turnv1.Outcome{
+			Turn: m + "/t", Round: 1, Attempt: 1, Model: "a/b", Usage: turnv1.Usage{Cost: math.MaxInt64, Priced: true},
+		}}})
+	}
+	s = s.Apply(envelope.Event{ID: "status", Body: control(messagev1.Status)})
+	if _, ok := s.Next(machine.View{}, turn.DefaultRules()).(machine.Append); !ok {
+		t.Error("no status")
+	}
+	if got := turn.Dollars(math.MinInt64); got != "-$0.00" {
+		t.Errorf("the least is %s", got)
+	}
 }

@@ -67,6 +67,7 @@ type Stop struct {
 	Messages []string `json:"messages,omitempty"` // that waited, the turn's own included
 	// Compaction is the id of the one that ran.
 	Compaction string `json:"compaction,omitempty"`
+	Withdrew   bool   `json:"withdrew,omitempty"` // it was ended for this stop
 }
 
 // Summary stands for turns that are no longer shown.
@@ -103,12 +104,12 @@ type Total struct {
 // plus adds one model call.
 func (t Total) plus(u turnv1.Usage) Total {
 	t.Calls++
-	t.Input += u.Input
-	t.Output += u.Output
+	t.Input += max(0, u.Input)
+	t.Output += max(0, u.Output)
 	if u.Priced {
-		t.Cost += u.Cost
+		t.Cost += max(0, u.Cost)
 	} else {
-		t.Unpriced += u.Input + u.Output
+		t.Unpriced += max(0, u.Input) + max(0, u.Output)
 	}
 	return t
 }

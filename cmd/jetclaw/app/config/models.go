@@ -33,6 +33,18 @@ type Price struct {
 	CacheWrite *Money `yaml:"cache_write"` // input that it put there; nil: as input
 }
 
+// PerThousand are the rates in billionths of a US dollar for 1,000 tokens, all of them whole and given.
+func (p Price) PerThousand() (input, output, cacheRead, cacheWrite int64) {
+	of := func(m *Money, otherwise int64) int64 {
+		if m == nil {
+			return otherwise
+		}
+		return m.Nano() / 1000
+	}
+	input = of(p.Input, 0)
+	return input, of(p.Output, 0), of(p.CacheRead, input), of(p.CacheWrite, input)
+}
+
 // Offline is the name of the built-in provider, OfflineModel of its one model. Both need no configuration.
 const (
 	Offline      = "offline"
@@ -138,5 +150,11 @@ func (k *checker) price(pattern string, p Price, path string) {
 	}
 	if p.Output == nil {
 		k.fail(path, "output is missing: US dollars for a million tokens", "output: 15")
+	}
+	rates := map[string]*Money{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite}
+	for _, name := range slices.Sorted(maps.Keys(rates)) {
+		if m := rates[name]; m != nil && *m%1000 != 0 { // what a thousand tokens cost would not be a whole number
+			k.fail(path+"."+name, "a price of a million tokens has at most six decimals", "")
+		}
 	}
 }

@@ -43,6 +43,14 @@ func TestValuesOfSettings(t *testing.T) {
 	}
 }
 
+func TestPerThousand(t *testing.T) {
+	c := parse(t, "models: {prices: {openai/*: {input: 0.000001, output: 15, cache_read: 0}}}\n")
+	in, out, read, write := c.Models.Prices["openai/*"].PerThousand()
+	if in != 1 || out != 15_000_000 || read != 0 || write != 1 {
+		t.Error(in, out, read, write)
+	}
+}
+
 func TestDefaultsOfSettings(t *testing.T) {
 	c := parse(t, "")
 	l := c.Limits
@@ -81,6 +89,7 @@ func TestProblemsOfSettings(t *testing.T) {
 		"price for nothing":   {two + "prices: {gpt: {input: 1, output: 1}}}\n", `c.yaml:1:51: models.prices.gpt: a price belongs to provider/model; * stands for anything; as in "openai/gpt-4o*"`},
 		"half a price":        {two + "prices: {a/m: {input: 1}}}\n", "c.yaml:1:51: models.prices.a/m: output is missing: US dollars for a million tokens; output: 15"},
 		"price below zero":    {two + "prices: {a/m: {input: -1, output: 1}}}\n", "c.yaml:1:59: models.prices.a/m.input: must not be negative"},
+		"price too fine":      {two + "prices: {a/m: {input: 1, output: 0.0000001}}}\n", "c.yaml:1:70: models.prices.a/m.output: a price of a million tokens has at most six decimals"},
 		"price's key":         {two + "prices: {a/m: {input: 1, output: 1, cached: 1}}}\n", "c.yaml:1:73: models.prices.a/m.cached: unknown key; known here: cache_read, cache_write, input, output"},
 		"agent's name":        {"agents: {a.b: {}}\n", "c.yaml:1:15: agents.a.b: the name of an agent is 1 to 64 of A-Z a-z 0-9 _ -; it begins the ids of its sessions"},
 		"queue":               {"agents: {main: {queue: stear}}\n", `c.yaml:1:24: agents.main.queue: must be one of followup, collect, steer, interrupt; did you mean "steer"?`},
@@ -145,6 +154,10 @@ agents:
 		if got := c.QueueOf(of[0], of[1]); got != want {
 			t.Errorf("%v: %s, want %s", of, got, want)
 		}
+	}
+	c = parse(t, "models: {default: a/m, providers: {a: {}}}\nagents: {main: {model: offline}, x: {}}\n")
+	if ref, path := c.ModelOf("x"); ref != "a/m" || path != "models.default" {
+		t.Errorf("%s by %s", ref, path)
 	}
 	c = parse(t, "agents: {main: {model: offline}, x: {}}\n")
 	if ref, path := c.ModelOf("x"); ref != "offline" || path != "agents.main.model" {

@@ -5,7 +5,7 @@
 //	keys/               one key a bus user, the HTTP token (0600)
 //	run/lock            held by the one process that owns data/; says which one that is
 //	run/endpoint.json   how the CLI reaches the daemon (0600); valid while the lock is held
-//	workspace/          what agents work on
+//	workspace/          what agents work on; made by the turns service, with files to begin with
 //
 // All folders are the owner's alone (0700). The lock is the kernel's (flock): it ends with the process, however that
 // ends, so there is nothing stale to clean up. What run/ says besides is believed only while the lock is held.
@@ -71,7 +71,7 @@ func (h Home) endpoint() string { return filepath.Join(h.run(), "endpoint.json")
 
 // Create makes the folders that are missing. It does not touch the modes of those that exist.
 func (h Home) Create() error {
-	for _, dir := range []string{h.dir, h.Data(), h.Keys(), h.run(), filepath.Join(h.dir, "workspace")} {
+	for _, dir := range []string{h.dir, h.Data(), h.Keys(), h.run()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("create the home: %w", err)
 		}

@@ -58,8 +58,8 @@ func (v variables) check(r config.Resolver) error {
 	if text := config.Unsendable(key); text != "" {
 		return &EnvError{Name: v.key, Text: text + "; put nothing but the key there, or unset it", Secret: true}
 	}
-	if key == "" && (base == "" || !v.keyless) {
-		return nil // it is not asked
+	if !v.asks(r) {
+		return nil
 	}
 	if m := variable(r, v.model); m != "" && !printable(m) {
 		return &EnvError{Name: v.model, Text: "is not the name of a model: it is too long, or holds a space or another character that none has"}
@@ -80,34 +80,37 @@ func variable(r config.Resolver, name string) string {
 	return strings.TrimSpace(v)
 }
 
-// environment takes what the environment asks for. A configured provider of the same name is the one that is meant.
-func (r *resolver) environment() error {
-	if err := CheckEnvironment(r.Resolver); err != nil {
-		return err
+// asks says whether somebody wants this provider.
+func (v variables) asks(r config.Resolver) bool {
+	return variable(r, v.key) != "" || v.keyless && variable(r, v.base) != ""
+}
+
+// asked are the providers that the environment asks for; none where the configuration says which model answers.
+func (r *resolver) asked() []variables {
+	if ref, _ := r.Config.ModelOf(""); ref != "" {
+		return nil
 	}
-	for _, v := range inEnvironment {
-		key, base := variable(r.Resolver, v.key), variable(r.Resolver, v.base)
-		if key == "" && (base == "" || !v.keyless) {
-			continue
-		}
+	return slices.DeleteFunc(slices.Clone(inEnvironment), func(v variables) bool { return !v.asks(r.Resolver) })
+}
+
+// environment takes what the environment asks for. A configured provider of the same name is the one that is meant; it
+// is passed by when it was left out.
+func (r *resolver) environment() {
+	for _, v := range r.asked() {
 		c := candidate{variables: v, reason: v.key}
+		key, base := variable(r.Resolver, v.key), variable(r.Resolver, v.base)
 		if key == "" {
 			c.reason = v.base
 		}
-		if _, ok := r.Config.Models.Providers[v.provider]; ok {
-			c.reason = "models.providers." + v.provider
-		} else {
+		if _, ok := r.Config.Models.Providers[v.provider]; !ok {
 			r.providers[v.provider] = provider(v.api, base, key, 0)
+		} else {
+			c.reason = "models.providers." + v.provider
 		}
-		if err := r.missing[v.provider]; err != nil {
-			if len(r.found) == 0 {
-				return err // it would be the default
-			}
-			continue
+		if _, ok := r.providers[v.provider]; ok {
+			r.found = append(r.found, c)
 		}
-		r.found = append(r.found, c)
 	}
-	return nil
 }
 
 // find is the default where the configuration has none: of the environment, of this machine, or offline.

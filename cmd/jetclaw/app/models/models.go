@@ -41,7 +41,7 @@ type Provider struct {
 	BaseURL string // "" for the offline model
 	Key     string `json:"-"` // a secret; "" for none
 	Context int    // tokens of its models' window; 0: unknown
-	Vendor  string // "openai", "anthropic" when it is that company's own API, whose prices are known; else ""
+	Vendor  string // "openai", "anthropic": that company's own API, whose prices are known; "offline"; else ""
 }
 
 // String leaves the key out.

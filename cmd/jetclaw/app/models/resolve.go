@@ -49,15 +49,14 @@ func Check(s Source) ([]config.Warning, error) {
 type resolver struct {
 	Source
 	providers map[string]Provider
-	missing   map[string]error // configured ones whose secret cannot be had
-	found     []candidate      // by the environment
+	found     []candidate // by the environment
 	warnings  []config.Warning
 	notes     []string
 }
 
 func newResolver(s Source) *resolver {
 	return &resolver{
-		Source: s, providers: map[string]Provider{config.Offline: {API: Offline}}, missing: map[string]error{},
+		Source: s, providers: map[string]Provider{config.Offline: {API: Offline, Vendor: config.Offline}},
 	}
 }
 
@@ -65,13 +64,16 @@ func (r *resolver) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// check does all that needs no network.
+// check does all that needs no network. An environment that is not asked has nothing wrong in it.
 func (r *resolver) check() error {
 	err := r.configured()
-	if ref, _ := r.Config.ModelOf(""); ref != "" {
-		return err // the environment is not asked, so that nothing in it is missed or wrong
+	if ref, _ := r.Config.ModelOf(""); ref == "" {
+		err = errors.Join(err, CheckEnvironment(r.Resolver))
 	}
-	return errors.Join(err, r.environment())
+	if err == nil {
+		r.environment()
+	}
+	return err
 }
 
 // configured resolves the secrets of all configured providers.
@@ -80,6 +82,9 @@ func (r *resolver) configured() error {
 	for _, ref := range r.refs() {
 		name, _, _ := strings.Cut(ref, "/")
 		named[name] = true
+	}
+	if asked := r.asked(); len(asked) > 0 {
+		named[asked[0].provider] = true // it becomes the default
 	}
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(r.Config.Models.Providers)) {
@@ -92,7 +97,6 @@ func (r *resolver) configured() error {
 		case named[name]:
 			wrong = append(wrong, err)
 		default:
-			r.missing[name] = err
 			r.leftOut(name, err)
 		}
 	}

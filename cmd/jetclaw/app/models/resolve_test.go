@@ -37,7 +37,7 @@ func TestSeveralProviders(t *testing.T) {
 		"b":       {API: Anthropic, BaseURL: "https://api.anthropic.com", Key: "secret-b", Vendor: "anthropic"},
 		"c":       {API: OpenAI, BaseURL: "https://c.example/v1", Key: "secret-c"},
 		"free":    {API: OpenAI, BaseURL: "http://127.0.0.1:9/v1"},
-		"offline": {API: Offline},
+		"offline": {API: Offline, Vendor: "offline"},
 	}
 	if !reflect.DeepEqual(s.Providers, want) {
 		t.Errorf("providers %v", s.Providers)
@@ -96,7 +96,7 @@ func TestFind(t *testing.T) {
 // TestMissingKeys: what somebody asked for is an error, the rest is left out.
 func TestMissingKeys(t *testing.T) {
 	s, notes, _, err := resolve(t, several, map[string]string{"A": "k", "B": "k"})
-	if err != nil || len(notes) != 1 || notes[0] != "c.yaml:8:50: models.providers.c.api_key: env:C: the environment variable is not set, so that no model of c can be chosen" {
+	if err != nil || len(notes) != 1 || notes[0] != "c.yaml:8:52: models.providers.c.api_key: env:C: the environment variable is not set, so that no model of c can be chosen" {
 		t.Errorf("%v %q", err, notes)
 	}
 	if _, _, ok := s.Find("c/x"); ok {

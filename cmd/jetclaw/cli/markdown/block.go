@@ -28,7 +28,11 @@ func (p *page) block(n ast.Node, width int) []line {
 	case *ast.List:
 		return p.list(n, width)
 	case *ast.FencedCodeBlock:
-		return p.codeBlock(n, p.Clean(string(n.Language(p.source))))
+		info := ""
+		if n.Info != nil {
+			info = string(n.Info.Value(p.source))
+		}
+		return p.codeBlock(n, info)
 	case *ast.CodeBlock:
 		return p.codeBlock(n, "")
 	case *ast.HTMLBlock:

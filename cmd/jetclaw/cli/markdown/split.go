@@ -3,6 +3,7 @@ package markdown
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ const (
 	CodeBegins             // Text is the language, as written
 	CodeLine               // of a code block that is not part of anything else
 	CodeEnds
-	Plain // too long to be anything but text
+	Plain // too long or too deep to be anything but text
 )
 
 // Piece is a part of a text that nothing after it changes.
@@ -168,7 +169,7 @@ func (s *Splitter) flush(out []Piece) []Piece {
 		return out
 	}
 	kind := Block
-	if s.size > longest {
+	if s.size > longest || slices.ContainsFunc(s.block, tooDeep) {
 		kind = Plain
 	}
 	lines := s.block[:len(s.block)-s.blank]
@@ -176,6 +177,13 @@ func (s *Splitter) flush(out []Piece) []Piece {
 	s.any, s.gap = true, s.blank > 0
 	s.block, s.size, s.blank, s.list, s.base, s.inner = nil, 0, 0, false, 0, fence{}
 	return out
+}
+
+// deepest is how many quotes within quotes are parsed: the cost grows with the square.
+const deepest = 32
+
+func tooDeep(line string) bool {
+	return strings.Count(line[:len(line)-len(strings.TrimLeft(line, "> \t"))], ">") > deepest
 }
 
 var (

@@ -5,6 +5,8 @@
 //	GET  /v1/messages/{message_id}/reply    ?wait=30s (at most 120s) → 200 {"status","text",…}
 //	GET  /v1/sessions/{session}/events      ?since=CURSOR&live=1 → text/event-stream, id: is the cursor
 //	POST /v1/sessions/{session}/stop        → 202 {"message_id","session","cursor"}
+//	POST /v1/sessions/{session}/control     {"verb","argument","idempotency_key"} → 202; verbs that are answered (compact, model,
+//	                                        queue, status) have a reply, as a message has
 //	GET  /healthz                           → 200, without a token
 //
 // Who may do what: a bearer token has a name, and reaches the sessions main.http.<name>.* and no others; a session is

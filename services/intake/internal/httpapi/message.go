@@ -11,6 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
 // messageRequest is the body of POST /v1/messages.
@@ -47,6 +48,31 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, who caller,
 
 func (s *Server) postStop(w http.ResponseWriter, r *http.Request, who caller, arg string) {
 	s.submit(w, r, who, arg, wire.Request{Verb: messagev1.Stop})
+}
+
+// controlRequest is the body of POST /v1/sessions/{session}/control.
+type controlRequest struct {
+	Verb     messagev1.Verb `json:"verb"`
+	Argument wire.Text      `json:"argument"`
+	Key      wire.Text      `json:"idempotency_key"`
+}
+
+func (s *Server) postControl(w http.ResponseWriter, r *http.Request, who caller, arg string) {
+	body, err := s.body(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var c controlRequest
+	if err := wire.Decode(body, &c); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !thread.IsVerb(c.Verb) {
+		s.fail(w, r, fault.New(fault.Invalid, "verb %.40q: want %s", string(c.Verb), thread.Verbs))
+		return
+	}
+	s.submit(w, r, who, arg, wire.Request{Verb: c.Verb, Argument: c.Argument, Key: string(c.Key)})
 }
 
 func (s *Server) submit(w http.ResponseWriter, r *http.Request, who caller, name string, req wire.Request) {

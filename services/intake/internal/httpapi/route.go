@@ -20,6 +20,7 @@ var table = []route{
 	{method: http.MethodGet, before: "/v1/messages/", after: "/reply", handle: (*Server).getReply},
 	{method: http.MethodGet, before: "/v1/sessions/", after: "/events", stream: true, handle: (*Server).getEvents},
 	{method: http.MethodPost, before: "/v1/sessions/", after: "/stop", handle: (*Server).postStop},
+	{method: http.MethodPost, before: "/v1/sessions/", after: "/control", handle: (*Server).postControl},
 	{method: http.MethodGet, before: "/healthz", public: true, handle: (*Server).getHealth},
 }
 

@@ -28,7 +28,9 @@ type Request struct {
 	Key     string           `json:"key,omitempty"`   // the source's own; "": one is made, and a repeat is another message
 	Edits   string           `json:"edits,omitempty"` // id of the message that Text replaces
 	Verb    messagev1.Verb   `json:"verb,omitempty"`  // a command instead of a text
-	Trace   string           `json:"trace,omitempty"` // W3C traceparent
+	// Argument goes with Verb.
+	Argument Text   `json:"argument,omitempty"`
+	Trace    string `json:"trace,omitempty"` // W3C traceparent
 }
 
 // Receipt says that it is in the journal.
@@ -36,7 +38,7 @@ type Receipt struct {
 	MessageID string     `json:"message_id"` // id of the event
 	Session   session.ID `json:"session"`
 	Cursor    uint64     `json:"cursor"` // of the event
-	Status    Status     `json:"status"` // pending at first; a repeat of a key is told what became of it
+	Status    Status     `json:"status"` // pending at first, completed for what nothing answers; a repeat is told what became of it
 }
 
 // ReplyRequest asks what became of a message, and waits for it when it is pending (svc.intake.reply).

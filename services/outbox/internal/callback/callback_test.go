@@ -260,7 +260,7 @@ func TestCut(t *testing.T) {
 			}()
 			ctx := t.Context()
 			if c.hangs {
-				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				short, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
 				ctx = short
 			}

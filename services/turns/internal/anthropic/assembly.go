@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	api "github.com/anthropics/anthropic-sdk-go/v2"
@@ -97,9 +98,9 @@ func (a *assembly) begin(ev api.MessageStreamEventUnion) {
 
 // block is the call with an index, the last of them: there are servers that give each the same.
 func (a *assembly) block(index int64) *block {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		if a.calls[i].index == index {
-			return a.calls[i]
+	for _, b := range slices.Backward(a.calls) {
+		if b.index == index {
+			return b
 		}
 	}
 	return nil
@@ -109,14 +110,15 @@ func (a *assembly) block(index int64) *block {
 func (a *assembly) answer() (model.Answer, error) {
 	secret := a.link.Secret()
 	said := strings.TrimSpace(a.text.String()) != "" || len(a.calls) > 0
-	switch a.reason {
+	switch a.reason { //nolint:exhaustive // the others end an answer, and so does a new one
 	case api.StopReasonRefusal:
 		return model.Answer{}, &model.Error{
 			Class: model.Filtered, Cause: turnv1.ModelRefused,
 			Text: provider.Sentence("The model declines to answer: ", secret.Line(a.why), ""), Detail: "stop reason refusal",
 		}
 	case api.StopReasonPauseTurn:
-		return model.Answer{}, provider.Garbage("The model paused in the middle of its answer, which is not supported. Please try again.", "stop reason pause_turn")
+		return model.Answer{}, provider.Garbage("The model paused in the middle of its answer, which is not supported. Please try again.",
+			"stop reason pause_turn")
 	case api.StopReasonModelContextWindowExceeded:
 		if !said {
 			return model.Answer{}, &model.Error{
@@ -145,5 +147,6 @@ func (a *assembly) answer() (model.Answer, error) {
 	case !a.started:
 		return model.Answer{}, provider.Garbage("The model sent an answer without content. Please try again.", "a message_stop without a message")
 	}
-	return model.Answer{}, provider.Garbage("The model's answer was empty. Please try again.", "no text and no tool calls, stop reason "+secret.Line(string(a.reason)))
+	return model.Answer{}, provider.Garbage("The model's answer was empty. Please try again.",
+		"no text and no tool calls, stop reason "+secret.Line(string(a.reason)))
 }

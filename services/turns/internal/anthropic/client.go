@@ -13,12 +13,14 @@ package anthropic
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 
 	api "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 
 	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 	"github.com/jetclaw/jetclaw/services/turns/model"
@@ -73,29 +75,38 @@ func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(str
 		return model.Answer{}, c.Unanswered(ctx, err)
 	}
 	a := assembly{link: c.Link, shown: c.Secret().Filter()}
-	var err error
-	for err == nil && !a.stopped {
-		if !stream.Next() {
-			if err = stream.Err(); err == nil {
-				err = io.EOF
-			}
-			break
-		}
-		err = a.add(stream.Current(), onDelta)
-	}
-	if a.stopped {
+	err := c.read(stream, &a, onDelta)
+	if err == nil {
 		call.Drain(cancel)
 	}
 	_ = stream.Close()
 	switch {
-	case a.stopped:
 	case errors.Is(err, io.EOF):
 		return model.Answer{}, c.Unfinished(call.Body, "Anthropic", a.started)
-	default:
+	case err != nil:
 		return model.Answer{}, c.Broken(ctx, err)
 	}
 	a.say(a.shown.Rest(), onDelta)
 	return a.answer()
+}
+
+// read collects events until the message is whole. What a server sends after that is not looked at. io.EOF is a stream
+// that ended before.
+func (c *Client) read(stream *ssestream.Stream[api.MessageStreamEventUnion], a *assembly, onDelta func(string)) error {
+	for stream.Next() {
+		if err := a.add(stream.Current(), onDelta); err != nil || a.stopped {
+			return err
+		}
+	}
+	var syntax *json.SyntaxError
+	switch err := stream.Err(); {
+	case err == nil:
+		return io.EOF
+	case errors.As(err, &syntax):
+		return c.Unreadable(err)
+	default:
+		return err
+	}
 }
 
 // dress writes an event as the API client reads it. All have one name: it would pass over those without, and take an

@@ -2,12 +2,15 @@
 // streaming, tools) can be tried on a machine without a provider, a key or a network. It thinks nothing.
 //
 //	!tool NAME {json}   asks for that tool call; the result is shown in the answer
+//
+// Asked for a summary, it names how much there is to summarise and how that begins.
 package offline
 
 import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -15,8 +18,10 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// maxEcho is the most of a text that is said back, in bytes.
-const maxEcho = 2000
+const (
+	maxEcho  = 2000 // of a text that is said back, in bytes
+	maxFirst = 160  // of the first line that a summary repeats
+)
 
 // Model is the offline model. It has no state.
 type Model struct{}
@@ -30,11 +35,13 @@ func (Model) Endpoint() string { return "built in" }
 // Generate answers the last message of r, word by word.
 func (Model) Generate(ctx context.Context, r model.Request, onDelta func(string)) (model.Answer, error) {
 	if len(r.Messages) == 0 {
-		return model.Answer{}, &model.Error{Cause: turnv1.ModelRefused, Text: "There is nothing to answer.", Detail: "empty prompt"}
+		return model.Answer{}, &model.Error{Class: model.Invalid, Cause: turnv1.ModelRefused, Text: "There is nothing to answer.", Detail: "empty prompt"}
 	}
 	a := model.Answer{Usage: turnv1.Usage{Input: words(r.Messages)}}
 	last := r.Messages[len(r.Messages)-1]
 	switch rest, ok := strings.CutPrefix(strings.TrimSpace(last.Text), "!tool"); {
+	case r.Purpose == model.Summary:
+		a.Text = summary(r.Messages)
 	case last.Role == turn.Tool:
 		a.Text = results(r.Messages)
 	case ok:
@@ -59,8 +66,8 @@ func (Model) Generate(ctx context.Context, r model.Request, onDelta func(string)
 }
 
 // echo introduces itself in the first answer of a conversation and is short after that.
-func echo(messages []turn.Message, text string) string {
-	text = short(text)
+func echo(messages []model.Message, text string) string {
+	text = short(text, maxEcho)
 	for _, m := range messages {
 		if m.Role == turn.Assistant {
 			return fmt.Sprintf("You said: %q (offline model)", text)
@@ -72,7 +79,7 @@ func echo(messages []turn.Message, text string) string {
 }
 
 // results says what the calls of the last round came to.
-func results(messages []turn.Message) string {
+func results(messages []model.Message) string {
 	first := len(messages)
 	for first > 0 && messages[first-1].Role == turn.Tool {
 		first--
@@ -82,23 +89,41 @@ func results(messages []turn.Message) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "The tool %s said: %s", m.Name, short(m.Text))
+		fmt.Fprintf(&b, "The tool %s said: %s", m.Name, short(m.Text, maxEcho))
 	}
 	return b.String()
 }
 
-func short(text string) string {
-	if len(text) <= maxEcho {
+// summary is of messages whose last holds what is to be summarised.
+func summary(messages []model.Message) string {
+	first := "nothing"
+	for line := range strings.Lines(messages[len(messages)-1].Text) {
+		if line = strings.TrimSpace(line); line != "" {
+			first = line
+			break
+		}
+	}
+	first = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, first)
+	return fmt.Sprintf("Summary by the offline model: %d messages, beginning with: %s", len(messages), short(first, maxFirst))
+}
+
+func short(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	n := maxEcho
+	n := most
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
 	return text[:n] + "…"
 }
 
-func words(messages []turn.Message) int {
+func words(messages []model.Message) int {
 	n := 0
 	for _, m := range messages {
 		n += len(strings.Fields(m.Text))

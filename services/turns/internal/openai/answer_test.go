@@ -1,17 +1,19 @@
 package openai_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"slices"
+	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/internal/openai"
+	"github.com/jetclaw/jetclaw/services/turns/internal/provider/providertest"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
@@ -25,13 +27,13 @@ func TestAnAnswer(t *testing.T) {
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if err := json.Unmarshal(body, &got); err != nil || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer "+key {
+		if err := json.Unmarshal(body, &got); err != nil || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer "+providertest.Key {
 			t.Errorf("%s %s %s: %v", r.URL.Path, r.Header, body, err)
 		}
 		send(w, text("Hel"), text("lo, wörld 👋"), finish("stop"), usage, "[DONE]")
 	})
-	a, err := generate(t.Context(), t, c, model.Request{
-		Messages: []turn.Message{
+	a, err := providertest.Generate(t.Context(), t, c, model.Request{
+		Messages: []model.Message{
 			{Role: turn.System, Text: "be kind"},
 			{Role: turn.User, Text: "hi"},
 			{Role: turn.Assistant, Calls: []turn.Call{{ID: "c1", Tool: "read", Arguments: `{"a":1}`, Done: true}}},
@@ -62,81 +64,12 @@ func TestAnAnswer(t *testing.T) {
 	}
 }
 
-// TestBytesInAnyPieces: where the network cuts a stream must not matter.
-func TestBytesInAnyPieces(t *testing.T) {
-	const body = ": keep-alive\n\nevent: x\nid: 1\ndata: " + `{"choices":[{"index":0,"delta":{"content":"a\"\u00e9\ud83d\ude00 é👋\n"}}]}` +
-		"\r\n\r\ndata:" + `{"choices":[{"index":0,"delta":{"content":"z"},"finish_reason":"stop"}]}` + "\n\ndata:\n\ndata: [DONE]\n\n"
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		for i := range len(body) {
-			_, _ = w.Write([]byte{body[i]})
-			_ = http.NewResponseController(w).Flush()
-		}
-	})
-	a, err := generate(t.Context(), t, c, hello)
-	if err != nil || a.Text != "a\"é😀 é👋\nz" {
-		t.Errorf("got %q, %v", a.Text, err)
-	}
-}
-
-// TestACutStream ends the stream at every byte, in good order and with a broken connection.
-func TestACutStream(t *testing.T) {
-	for name, events := range map[string][]string{
-		"text":  {text("one "), text("two"), finish("stop"), usage, "[DONE]"},
-		"calls": {text("look"), call(`"index":0,`, "c1", "read", `{"pa`), call(`"index":0,`, "", "", `th":"x"}`), finish("tool_calls"), usage, "[DONE]"},
-		// a server that never gives a reason
-		"no reason": {text("one "), text("two"), "[DONE]"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b strings.Builder
-			for _, e := range events {
-				fmt.Fprintf(&b, "data: %s\n\n", e)
-			}
-			body := b.String()
-			var at atomic.Int64
-			var broken atomic.Bool
-			c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write([]byte(body[:at.Load()]))
-				if broken.Load() {
-					_ = http.NewResponseController(w).Flush()
-					panic(http.ErrAbortHandler)
-				}
-			})
-			at.Store(int64(len(body)))
-			whole, err := generate(t.Context(), t, c, hello)
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole.Usage = turnv1.Usage{}
-			good := 0
-			for _, abort := range []bool{false, true} {
-				broken.Store(abort)
-				for n := range len(body) {
-					at.Store(int64(n))
-					a, err := generate(t.Context(), t, c, hello)
-					if err != nil {
-						wantCause(t, err, turnv1.ModelGarbage)
-						continue
-					}
-					good++
-					a.Usage = turnv1.Usage{}
-					if fmt.Sprint(a) != fmt.Sprint(whole) {
-						t.Fatalf("cut at %d of %d: got a part, %+v", n, len(body), a)
-					}
-				}
-			}
-			if good == 0 {
-				t.Error("never whole, not even without the last byte")
-			}
-		})
-	}
-}
-
 // TestWhatAnAnswerMustNotHold: the key, wherever a server cuts it, and what drives a terminal.
 func TestWhatAnAnswerMustNotHold(t *testing.T) {
 	control := `{"choices":[{"index":0,"delta":{"content":" \u001b[2J\u009b1m\u0007\r\n\u007f\tend ` + key[:3] + `"}}]}`
 	c := serve(t, stream(text("It is "+key[:1]), text(key[1:5]), text(key[5:]+", or "+key+"."), control,
 		call("", key, key, `{"k":"`+key+`"}`), finish("tool_calls"), "[DONE]"))
-	a, err := generate(t.Context(), t, c, hello)
+	a, err := providertest.Generate(t.Context(), t, c, providertest.Hello())
 	if want := "It is [key], or [key]. [2J1m\n\tend " + key[:3]; err != nil || a.Text != want {
 		t.Errorf("got %q, %v, want %q", a.Text, err, want)
 	}
@@ -164,10 +97,13 @@ func TestToolCalls(t *testing.T) {
 		{"no index", []string{call("", "a", "read", `{`), call("", "", "", `}`), call("", "b", "list", `{}`)}, []model.RawCall{{ID: "a", Tool: "read", Arguments: `{}`}, {ID: "b", Tool: "list", Arguments: `{}`}}},
 		{"one id twice", []string{call(first, "a", "read", `{}`), call(`"index":1,`, "a", "list", `{}`)}, []model.RawCall{{ID: "a", Tool: "read", Arguments: `{}`}, {ID: "a", Tool: "list", Arguments: `{}`}}},
 		{"no ids", []string{call(first, "", "read", `{}`), call(`"index":1,`, "", "list", `{}`)}, []model.RawCall{{Tool: "read", Arguments: `{}`}, {Tool: "list", Arguments: `{}`}}},
+		{"no name", []string{call(first, "a", "", `{}`)}, []model.RawCall{{ID: "a", Arguments: `{}`}}},
+		{"an id that is a number", []string{`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":7,"function":{"name":"read","arguments":{"p":1}}}]}}]}`}, []model.RawCall{{ID: "7", Tool: "read", Arguments: `{"p":1}`}}},
+		{"a null function", []string{`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":null,"id":null,"function":null}]}}]}`}, []model.RawCall{{}}},
 		{"malformed arguments are passed on", []string{call(first, "a", "read", `{"p`)}, []model.RawCall{{ID: "a", Tool: "read", Arguments: `{"p`}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, err := generate(t.Context(), t, serve(t, stream(append(c.events, finish("tool_calls"), "[DONE]")...)), hello)
+			a, err := providertest.Generate(t.Context(), t, serve(t, stream(append(c.events, finish("tool_calls"), "[DONE]")...)), providertest.Hello())
 			if err != nil || fmt.Sprint(a.Calls) != fmt.Sprint(c.want) {
 				t.Errorf("got %+v, %v", a.Calls, err)
 			}
@@ -176,63 +112,118 @@ func TestToolCalls(t *testing.T) {
 }
 
 func TestNoAnswer(t *testing.T) {
-	long := strings.Repeat("x", 1000)
 	for _, c := range []struct {
 		name   string
 		events []string
-		cause  turnv1.Cause
+		class  model.Class
 		says   string
 	}{
-		{"nothing at all", nil, turnv1.ModelGarbage, "broke off"},
-		{"no choices", []string{usage, "[DONE]"}, turnv1.ModelGarbage, "without content"},
-		{"no text", []string{text(" \n"), finish("stop"), "[DONE]"}, turnv1.ModelGarbage, "empty"},
-		{"only an end", []string{finish("tool_calls"), "[DONE]"}, turnv1.ModelGarbage, "empty"},
-		{"the limit before the first word", []string{finish("length"), "[DONE]"}, turnv1.ModelGarbage, "length limit"},
-		{"the filter", []string{text("so"), finish("content_filter"), "[DONE]"}, turnv1.ModelRefused, "content filter"},
-		{"no JSON", []string{text("so"), "{{{", finish("stop"), "[DONE]"}, turnv1.ModelGarbage, "could not be read"},
-		{"a list", []string{"[]"}, turnv1.ModelGarbage, "could not be read"},
-		{"an error object", []string{text("so"), `{"error":{"message":"overloaded: ` + key + `","type":"x"}}`}, turnv1.ModelGarbage, "overloaded: [key]."},
-		{"an error text", []string{text("so"), `{"error":"out of memory"}`}, turnv1.ModelGarbage, "could not be read"},
-		{"an error in a chunk", []string{text("so"), `{"id":"x","choices":[],"error":{"message":"no more"}}`}, turnv1.ModelGarbage, "no more."},
-		{"an error and an end", []string{`{"error":{"message":"no"}}`, "[DONE]"}, turnv1.ModelGarbage, "broke off in the middle of the answer: no."},
-		{"too much", slices.Repeat([]string{text(long)}, 20), turnv1.ModelGarbage, "longer than"},
+		{"nothing at all", nil, model.Garbage, "broke off"},
+		{"no choices", []string{usage, "[DONE]"}, model.Garbage, "without content"},
+		{"no text", []string{text(" \n"), finish("stop"), "[DONE]"}, model.Garbage, "empty"},
+		{"calls that are not there", []string{finish("tool_calls"), "[DONE]"}, model.Garbage, "empty"},
+		{"the limit before the first word", []string{finish("length"), "[DONE]"}, model.Garbage, "length limit"},
+		{"the filter", []string{text("so"), finish("content_filter"), "[DONE]"}, model.Filtered, "content filter"},
+		{"the filter at once", []string{`{"error":{"message":"x","code":"content_filter","type":"invalid_request_error"}}`}, model.Filtered, "content filter"},
+		{"an error object", []string{text("so"), `{"error":{"message":"overloaded: ` + key + `","type":"x"}}`}, model.Garbage, "overloaded: [key]."},
+		{"an error text", []string{text("so"), `{"error":"out of memory"}`}, model.Garbage, "out of memory."},
+		{"an error in a chunk", []string{text("so"), `{"id":"x","choices":[],"error":{"message":"no more"}}`}, model.Garbage, "no more."},
+		{"an error and an end", []string{`{"error":{"message":"no"}}`, "[DONE]"}, model.Passing, "reports an error: no."},
+		{"an error with a code", []string{`{"error":{"message":"slow","code":429},"choices":[]}`}, model.Passing, "reports an error: slow."},
+		{"a reason without an error", []string{text("so"), finish("error"), "[DONE]"}, model.Garbage, "broke off"},
+		{"choices that are none", []string{`{"choices":7}`, finish("stop"), "[DONE]"}, model.Garbage, "could not be read"},
+		{"too long while it answers", []string{text("so"), `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`}, model.Garbage, "Context size has been exceeded."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ours := serve(t, stream(c.events...))
-			limited, err := openai.New(openai.Config{BaseURL: ours.Endpoint(), APIKey: key, Model: "fake-1", MaxAnswer: 10_000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(limited.CloseIdle)
-			a, err := generate(t.Context(), t, limited, hello)
+			a, err := providertest.Generate(t.Context(), t, serve(t, stream(c.events...)), providertest.Hello())
 			if err == nil {
 				t.Fatalf("got an answer: %+v", a)
 			}
-			if text := wantCause(t, err, c.cause); !strings.Contains(text, c.says) {
-				t.Errorf("says %q, want %q", text, c.says)
+			if e := providertest.Want(t, err, c.class); !strings.Contains(e.Text, c.says) {
+				t.Errorf("says %q, want %q", e.Text, c.says)
+			}
+		})
+	}
+}
+
+// TestAnAnswerAllTheSame: what contradicts itself or counts wrongly, but says something.
+func TestAnAnswerAllTheSame(t *testing.T) {
+	read := call(`"index":0,`, "a", "read", `{}`)
+	for _, c := range []struct {
+		name   string
+		events []string
+		text   string
+		calls  int
+		usage  turnv1.Usage
+	}{
+		{"calls promised, a text sent", []string{text("so"), finish("tool_calls"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"a stop with calls", []string{read, finish("stop"), "[DONE]"}, "", 1, turnv1.Usage{}},
+		{"calls after the text", []string{text("so"), read, finish("stop"), "[DONE]"}, "so", 1, turnv1.Usage{}},
+		{"pieces after the reason", []string{text("so"), finish("stop"), text(" on"), read, "[DONE]"}, "so on", 1, turnv1.Usage{}},
+		{"two reasons", []string{text("so"), finish("tool_calls"), finish("stop"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"an error after the reason", []string{text("so"), finish("stop"), `{"error":"late"}`}, "so", 0, turnv1.Usage{}},
+		{"a refusal", []string{`{"choices":[{"index":0,"delta":{"content":null,"refusal":"I will not."}}]}`, finish("stop"), "[DONE]"}, "I will not.", 0, turnv1.Usage{}},
+		{"parts", []string{`{"choices":[{"index":0,"delta":{"content":[{"type":"thinking","text":"hm"},{"type":"text","text":"so"}]}}]}`, finish("stop"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"another choice", []string{`{"choices":[{"index":1,"delta":{"content":"no"}}]}`, text("so"), finish("stop"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"a null of each", []string{`{"choices":null,"usage":null,"error":null}`, text("so"), finish("stop"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"an unknown event", []string{`{"type":"x","y":[1]}`, text("so"), finish("stop"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"no reason", []string{text("so"), "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"no end", []string{text("so"), finish("stop")}, "so", 0, turnv1.Usage{}},
+		{"cached tokens", []string{text("so"), finish("stop"), `{"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}}`, "[DONE]"}, "so", 0, turnv1.Usage{Input: 10, Output: 2, CacheRead: 8}},
+		{"more cached than there are", []string{text("so"), finish("stop"), `{"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":80}}}`, "[DONE]"}, "so", 0, turnv1.Usage{Input: 10, Output: 2, CacheRead: 10}},
+		{"half a token", []string{text("so"), finish("stop"), `{"usage":{"prompt_tokens":10.5,"completion_tokens":"2"}}`, "[DONE]"}, "so", 0, turnv1.Usage{Input: 10, Output: 2}},
+		{"fewer than none", []string{text("so"), finish("stop"), `{"usage":{"prompt_tokens":-10,"completion_tokens":1e300,"prompt_tokens_details":7}}`, "[DONE]"}, "so", 0, turnv1.Usage{}},
+		{"no number", []string{text("so"), finish("stop"), `{"usage":{"prompt_tokens":{},"completion_tokens":1e999}}`, `{"usage":[]}`, "[DONE]"}, "so", 0, turnv1.Usage{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := providertest.Generate(t.Context(), t, serve(t, stream(c.events...)), providertest.Hello())
+			if err != nil || a.Text != c.text || len(a.Calls) != c.calls || a.Usage != c.usage || a.Cut {
+				t.Errorf("got %+v, %v", a, err)
 			}
 		})
 	}
 }
 
 func TestAnAnswerThatReachedItsLimit(t *testing.T) {
-	a, err := generate(t.Context(), t, serve(t, stream(text("half a sen"), finish("length"), "[DONE]")), hello)
+	a, err := providertest.Generate(t.Context(), t, serve(t, stream(text("half a sen"), finish("length"), "[DONE]")), providertest.Hello())
 	if err != nil || !a.Cut || a.Text != "half a sen" {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }
 
-func TestNotAStream(t *testing.T) {
-	for _, body := range []string{"<html><h1>It works</h1></html>", `{"choices":[{"message":{"content":"hi"}}]}`, "", strings.Repeat("x", 100_000)} {
-		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
-		_, err := generate(t.Context(), t, c, hello)
-		wantCause(t, err, turnv1.ModelGarbage)
+// TestTheLimitOfAnAnswer goes by two names.
+func TestTheLimitOfAnAnswer(t *testing.T) {
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = string(body)
+		send(w, text("so"), finish("stop"), "[DONE]")
+	}))
+	defer server.Close()
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
 	}
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "{\n \"error\": {\"message\": \"no credit: "+key+"\"}}")
-	})
-	_, err := generate(t.Context(), t, c, hello)
-	if says := wantCause(t, err, turnv1.ModelRefused); !strings.HasSuffix(says, "an error: no credit: [key].") {
-		t.Errorf("says %q", says)
+	for _, c := range []struct{ base, model, wants string }{
+		{"http://api.openai.com/v1", "gpt-4o", `"max_completion_tokens":99`},
+		{"http://me.openai.azure.com/v1", "gpt-4o", `"max_completion_tokens":99`},
+		{"http://localhost:8080/v1", "qwen3", `"max_tokens":99`},
+		{"http://localhost:8080/v1", "gpt-5-mini", `"max_completion_tokens":99`},
+		{"http://api.openai.com.other.test/v1", "gpt-4o", `"max_tokens":99`},
+	} {
+		m, err := openai.New(openai.Config{BaseURL: c.base, Model: c.model, Dial: dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{99, 0} {
+			r := providertest.Hello()
+			r.MaxOutput = limit
+			if _, err := providertest.Generate(t.Context(), t, m, r); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(got, c.wants) != (limit > 0) || limit == 0 && strings.Contains(got, "max_") {
+				t.Errorf("%s %s, limit %d: %s", c.base, c.model, limit, got)
+			}
+		}
+		m.CloseIdle()
 	}
 }

@@ -112,10 +112,12 @@ func (a *assembly) answer() (model.Answer, error) {
 	case len(out.Calls) > 0 || strings.TrimSpace(out.Text) != "":
 		return out, nil
 	case out.Cut:
-		return model.Answer{}, provider.Garbage("The model reached its length limit before it said anything. Ask for less, or raise the limit of the model's server.",
+		return model.Answer{}, provider.Garbage(
+			"The model reached its length limit before it said anything. Ask for less, or raise the limit of the model's server.",
 			"no text, finish reason length")
 	case a.choices == 0:
 		return model.Answer{}, provider.Garbage("The model sent an answer without content. Please try again.", "no choices in the stream")
 	}
-	return model.Answer{}, provider.Garbage("The model's answer was empty. Please try again.", "no text and no tool calls, finish reason "+secret.Line(a.finish))
+	return model.Answer{}, provider.Garbage("The model's answer was empty. Please try again.",
+		"no text and no tool calls, finish reason "+secret.Line(a.finish))
 }

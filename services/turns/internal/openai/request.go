@@ -17,7 +17,7 @@ func (c *Client) request(r model.Request) api.ChatCompletionRequest {
 	if c.official() {
 		req.MaxCompletionTokens = r.MaxOutput
 	} else {
-		req.MaxTokens = r.MaxOutput
+		req.MaxTokens = r.MaxOutput //nolint:staticcheck // it is what most servers know
 	}
 	for _, m := range r.Messages {
 		if m.Text == "" && len(m.Calls) == 0 {
@@ -52,5 +52,6 @@ func (c *Client) official() bool {
 	if host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") {
 		return true
 	}
-	return api.NewReasoningValidator().Validate(api.ChatCompletionRequest{Model: c.Model(), MaxTokens: 1}) != nil
+	probe := api.ChatCompletionRequest{Model: c.Model(), MaxTokens: 1} //nolint:staticcheck // that it is refused is the question
+	return api.NewReasoningValidator().Validate(probe) != nil
 }

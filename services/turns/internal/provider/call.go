@@ -47,7 +47,6 @@ func (c *Call) Do(req *http.Request) (*http.Response, error) {
 		if err == nil && resp.StatusCode == http.StatusOK {
 			c.Body = newEvents(resp.Body, c.link.cfg.MaxAnswer, c.dress)
 			resp.Body = c.Body
-			resp.Header.Set("Content-Type", "text/event-stream") // whatever it says: what comes out of Events is one
 			return resp, nil
 		}
 		var after time.Duration
@@ -75,7 +74,7 @@ func (c *Call) Drain(cancel context.CancelFunc) {
 func unsent(err error) bool {
 	var name *net.DNSError
 	var op *net.OpError
-	return errors.As(err, &name) || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &name) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // pause waits, unless the context would end before; then it does not wait at all.

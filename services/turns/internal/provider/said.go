@@ -102,10 +102,12 @@ var tooLong = []string{
 }
 
 // limited are words of limits over time. They take the meaning of those above.
-var limited = []string{"per minute", "per min", "per day", "per hour", "rate limit", "rate_limit", "quota"}
+var limited = []string{"per min", "per day", "per hour", "rate limit", "rate_limit", "quota"}
 
 // declined are words of content filters.
-var declined = []string{"content_filter", "content filter", "content_policy", "content management policy", "content filtering", "was flagged", "responsibleaipolicy"}
+var declined = []string{
+	"content_filter", "content filter", "content_policy", "content management policy", "was flagged", "responsibleaipolicy",
+}
 
 // unpaid are words of accounts without credit, unknown of keys, where the status says something else.
 var (

@@ -37,16 +37,20 @@ func (h hold) on(now time.Time) bool { return h.Until.After(now) }
 // good says whether there is nothing to remember.
 func (h hold) good() bool { return h.Fails == 0 && h.Until.IsZero() }
 
-// after is the model's hold after a failure; false when it says nothing about the next call.
-func (h hold) after(class model.Class, retryAfter time.Duration, now time.Time) (hold, bool) {
+// after is the model's hold after a failure of a call that began at began; false when the failure says nothing about the
+// next call.
+func (h hold) after(class model.Class, retryAfter time.Duration, began, now time.Time) (hold, bool) {
 	switch class {
 	case model.Passing:
 		if retryAfter > 0 {
 			return hold{Until: now.Add(min(retryAfter, maxAsked)), Reason: asked, Fails: h.Fails, At: now}, true
 		}
+		if began.Before(h.At) {
+			return h, false // calls that fail side by side are one failure
+		}
 		h.Fails++
 		h.At = now
-		if h.Fails >= failsBefore && !(h.Reason == asked && h.on(now)) { // what the provider asked for stays
+		if h.Fails >= failsBefore && (h.Reason != asked || !h.on(now)) { // what the provider asked for stays
 			h.Until, h.Reason = now.Add(backoff(h.Fails)), failing
 		}
 		return h, true
@@ -56,6 +60,15 @@ func (h hold) after(class model.Class, retryAfter time.Duration, now time.Time) 
 		return h, false // denied is the provider's hold: see deny
 	}
 	return h, false
+}
+
+// answered is a hold after an answer to a call that began at began; false when there is nothing to change. A call that
+// began before the hold does not end it: it says nothing about what was found out since.
+func (h hold) answered(began, now time.Time) (hold, bool) {
+	if h.good() || began.Before(h.At) {
+		return h, false
+	}
+	return hold{At: now}, true
 }
 
 // deny is the provider's hold after it did not take the key.
@@ -70,30 +83,40 @@ func backoff(fails int) time.Duration {
 	return min(d, maxHold)
 }
 
-// longer is the hold that ends last: a model is on hold as long as it or its provider is.
-func longer(a, b hold) hold {
-	if b.Until.After(a.Until) {
-		return b
-	}
-	return a
-}
-
 // standing is what is known of one model of a chain.
 type standing struct {
-	hold hold
-	done bool // it was asked, or cannot be
+	own, provider hold
+	done          bool // it was asked
+	absent        bool // the catalog does not have it
+}
+
+// hold is the one that ends last: a model is on hold as long as it or its provider is.
+func (s standing) hold() hold {
+	if s.provider.Until.After(s.own.Until) {
+		return s.provider
+	}
+	return s.own
+}
+
+// may says whether it may be asked in spite of its holds, there being nobody else. models is how many the chain has.
+func (s standing) may(models int, now time.Time) bool {
+	return !(s.own.on(now) && s.own.Reason == asked) && (!s.provider.on(now) || models == 1)
 }
 
 // pick is which model of a chain is asked next: its index, and whether another could still be asked after it. It is -1
 // when nobody is.
 func pick(chain []standing, now time.Time) (next int, more bool) {
 	next = -1
-	tried := false
+	tried, models := false, 0
 	for i, s := range chain {
+		if s.absent {
+			continue
+		}
+		models++
 		switch {
 		case s.done:
 			tried = true
-		case s.hold.on(now):
+		case s.hold().on(now):
 		case next < 0:
 			next = i
 		default:
@@ -104,14 +127,9 @@ func pick(chain []standing, now time.Time) (next int, more bool) {
 		return next, more
 	}
 	for i, s := range chain {
-		if may(s.hold, len(chain)) && (next < 0 || s.hold.Until.Before(chain[next].hold.Until)) {
+		if !s.absent && s.may(models, now) && (next < 0 || s.hold().Until.Before(chain[next].hold().Until)) {
 			next = i
 		}
 	}
 	return next, false
-}
-
-// may says whether a model may be asked in spite of its hold, there being nobody else.
-func may(h hold, models int) bool {
-	return h.Reason != asked && (h.Reason != denied || models == 1)
 }

@@ -10,8 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jetclaw/jetclaw/schemas/session"
-	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 )
 
 const (
@@ -19,7 +18,7 @@ const (
 	storeTime = 100 * time.Millisecond // for all of the store's work at one point of a call
 )
 
-// Store keeps small values over restarts. Keys have letters, digits and any of _ = - . /
+// Store keeps small values over restarts; see bus.Conn.
 type Store interface {
 	Value(ctx context.Context, key string) ([]byte, bool, error)
 	SetValue(ctx context.Context, key string, value []byte) error
@@ -39,37 +38,40 @@ type known struct {
 	read time.Time // when the store was last asked
 }
 
+// place is where a hold is kept, and of what it is one: the key tells nobody.
+type place struct{ key, of string }
+
 // get reads holds, each from the store at most once in fresh. While one call waits for the store, others take what is
 // known so far.
-func (m *memory) get(ctx context.Context, keys []string, now time.Time) []hold {
-	var stale []string
+func (m *memory) get(ctx context.Context, places []place, now time.Time) []hold {
+	var stale []place
 	m.mu.Lock()
-	for _, key := range keys {
-		if k, ok := m.known[key]; !ok || now.Sub(k.read) >= fresh {
-			stale = append(stale, key)
-			m.known[key] = known{hold: k.hold, read: now}
+	for _, p := range places {
+		if k, ok := m.known[p.key]; !ok || now.Sub(k.read) >= fresh {
+			stale = append(stale, p)
+			m.known[p.key] = known{hold: k.hold, read: now}
 		}
 	}
 	m.mu.Unlock()
 	if len(stale) > 0 {
 		m.read(ctx, stale)
 	}
-	holds := make([]hold, len(keys))
+	holds := make([]hold, len(places))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, key := range keys {
-		holds[i] = m.known[key].hold
+	for i, p := range places {
+		holds[i] = m.known[p.key].hold
 	}
 	return holds
 }
 
-func (m *memory) read(ctx context.Context, keys []string) {
+func (m *memory) read(ctx context.Context, places []place) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	for _, key := range keys {
-		value, ok, err := m.store.Value(ctx, key)
+	for _, p := range places {
+		value, ok, err := m.store.Value(ctx, p.key)
 		if err != nil {
-			m.log.Warn("holds of models cannot be read", "key", key, "error", err)
+			m.log.Warn("holds of models cannot be read", "of", p.of, "error", err)
 			return // the others would fail too, and take their time
 		}
 		if !ok {
@@ -77,52 +79,57 @@ func (m *memory) read(ctx context.Context, keys []string) {
 		}
 		var h hold
 		if err := json.Unmarshal(value, &h); err != nil {
-			m.log.Warn("the hold of a model cannot be read", "key", key, "error", err)
+			m.log.Warn("the hold of a model cannot be read", "of", p.of, "error", err)
 			continue
 		}
 		m.mu.Lock()
-		if k := m.known[key]; h.At.After(k.hold.At) {
-			m.known[key] = known{hold: h, read: k.read}
+		if k := m.known[p.key]; h.At.After(k.hold.At) {
+			m.known[p.key] = known{hold: h, read: k.read}
 		}
 		m.mu.Unlock()
 	}
 }
 
-// change writes what a call has found out. change is given the newest hold; false leaves it.
-func (m *memory) change(ctx context.Context, key string, change func(hold) (hold, bool)) {
+// change writes what a call has found out. what is given the newest hold; false leaves it.
+func (m *memory) change(ctx context.Context, p place, what func(hold) (hold, bool)) {
 	m.mu.Lock()
-	k := m.known[key]
-	h, ok := change(k.hold)
+	k := m.known[p.key]
+	h, ok := what(k.hold)
 	if ok {
-		m.known[key] = known{hold: h, read: k.read}
+		m.known[p.key] = known{hold: h, read: k.read}
 	}
 	m.mu.Unlock()
 	if !ok {
 		return
+	}
+	if h.on(h.At) {
+		m.log.Warn("put on hold", "of", p.of, "until", h.Until, "reason", h.Reason)
 	}
 	value, err := json.Marshal(h)
 	if err == nil {
 		// The end of the call is no reason to forget what it found out.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 		defer cancel()
-		err = m.store.SetValue(ctx, key, value)
+		err = m.store.SetValue(ctx, p.key, value)
 	}
 	if err != nil {
-		m.log.Warn("the hold of a model is kept in memory only", "key", key, "error", err)
+		m.log.Warn("the hold of a model is kept in memory only", "of", p.of, "error", err)
 	}
 }
 
 // Identified is a model that tells one key from another without showing it. Another identity begins without holds.
 type Identified interface{ Identity() string }
 
-// keysOf are the keys of a model's hold and of its provider's.
-func keysOf(ref string, m model.Model) (ofModel, ofProvider string) {
+// placesOf are those of a model's hold and of its provider's. Names and addresses may be long and odd, keys may not.
+func placesOf(ref string, m provider.Model) [2]place {
 	identity := m.Endpoint()
 	if i, ok := m.(Identified); ok {
 		identity = i.Identity()
 	}
-	sum := sha256.Sum256([]byte(m.Endpoint() + "\x00" + identity))
-	provider, name, _ := strings.Cut(ref, "/")
-	prefix := "hold/" + session.Escape(provider) + "/" + hex.EncodeToString(sum[:8])
-	return prefix + "/" + session.Escape(name), prefix
+	provider, _, _ := strings.Cut(ref, "/")
+	digest := func(name string) string {
+		sum := sha256.Sum256([]byte(name + "\x00" + m.Endpoint() + "\x00" + identity))
+		return hex.EncodeToString(sum[:16])
+	}
+	return [2]place{{"hold.model." + digest(ref), ref}, {"hold.provider." + digest(provider), provider}}
 }

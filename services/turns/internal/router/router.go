@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 )
 
 // Catalog finds models by reference ("provider/model"). An error is for the person.
 type Catalog interface {
-	Model(ref string) (model.Model, error)
+	Model(ref string) (provider.Model, error)
 }
 
 // Config is what a router needs; all of it.
@@ -49,19 +50,18 @@ type Result struct {
 // target is one model of a chain.
 type target struct {
 	standing
-	ref      string
-	model    model.Model // nil when the catalog does not have it
-	keys     [2]string   // of its hold, and of its provider's
-	err      *model.Error
-	started  bool // some of its answer was passed on
-	answered bool
+	ref     string
+	model   provider.Model // nil when the catalog does not have it
+	places  [2]place       // of its hold, and of its provider's
+	err     *model.Error
+	started bool // some of its answer was passed on
 }
 
 // Generate asks the models of a chain, in order; see the package comment. request makes the request for the model that
 // is asked. An error is a *model.Error, or, when ctx has ended, one that wraps its cause. The text of a *model.Error tells
 // about the first model that failed; its class is that of the last.
 func (r *Router) Generate(
-	ctx context.Context, chain []string, request func(model.Model) model.Request, onDelta func(string),
+	ctx context.Context, chain []string, request func(provider.Model) model.Request, onDelta func(string),
 ) (Result, error) {
 	targets := r.resolve(chain)
 	if len(targets) == 0 {
@@ -71,11 +71,7 @@ func (r *Router) Generate(
 	for {
 		now := time.Now()
 		r.look(ctx, targets, now)
-		standings := make([]standing, len(targets))
-		for i := range targets {
-			standings[i] = targets[i].standing
-		}
-		next, more := pick(standings, now)
+		next, more := pick(standings(targets), now)
 		if next < 0 {
 			break
 		}
@@ -84,23 +80,28 @@ func (r *Router) Generate(
 		}
 		last = &targets[next]
 		answer, err := r.ask(ctx, last, more, request, onDelta)
-		if err == nil {
-			return Result{Answer: answer, Model: last.ref, Tried: tried(targets, last, now)}, nil
-		}
-		if ctx.Err() != nil {
-			return Result{Model: last.ref, Tried: tried(targets, last, now)}, fmt.Errorf("ask %s: %w", last.ref, context.Cause(ctx))
-		}
-		if last.started || !passable(last.err.Class) {
-			return Result{Model: last.ref, Tried: tried(targets, last, now)}, last.err
+		switch result := (Result{Answer: answer, Model: last.ref, Tried: before(targets, next, now)}); {
+		case err == nil:
+			return result, nil
+		case ctx.Err() != nil:
+			return result, fmt.Errorf("ask %s: %w", last.ref, context.Cause(ctx))
+		case last.started || !passable(last.err.Class):
+			return result, last.err
 		}
 	}
 	now := time.Now()
-	result := Result{Tried: tried(targets, last, now)}
 	if last == nil {
-		return result, nobody(targets, now)
+		return Result{Tried: besides(targets, nil, now)}, nobody(targets, now)
 	}
-	result.Model = last.ref
-	return result, together(targets, last, now)
+	return Result{Model: last.ref, Tried: besides(targets, last, now)}, together(targets, last, now)
+}
+
+func standings(targets []target) []standing {
+	list := make([]standing, len(targets))
+	for i := range targets {
+		list[i] = targets[i].standing
+	}
+	return list
 }
 
 // passable says whether the next model is asked after such a failure.
@@ -126,11 +127,11 @@ func (r *Router) resolve(chain []string) []target {
 		t := target{ref: ref}
 		m, err := r.catalog.Model(ref)
 		if err != nil {
-			t.done = true
+			t.absent = true
 			t.err = &model.Error{Class: model.Missing, Cause: turnv1.ModelUnavailable, Text: err.Error(), Detail: "not in the catalog"}
 		} else {
 			t.model = m
-			t.keys[0], t.keys[1] = keysOf(ref, m)
+			t.places = placesOf(ref, m)
 		}
 		targets = append(targets, t)
 	}
@@ -139,16 +140,16 @@ func (r *Router) resolve(chain []string) []target {
 
 // look reads the holds of those that were not asked yet.
 func (r *Router) look(ctx context.Context, targets []target, now time.Time) {
-	keys := make([]string, 0, 2*len(targets))
+	places := make([]place, 0, 2*len(targets))
 	for i := range targets {
-		if !targets[i].done {
-			keys = append(keys, targets[i].keys[:]...)
+		if t := &targets[i]; !t.done && !t.absent {
+			places = append(places, t.places[:]...)
 		}
 	}
-	holds := r.holds.get(ctx, keys, now)
+	holds := r.holds.get(ctx, places, now)
 	for i := range targets {
-		if !targets[i].done {
-			targets[i].hold = longer(holds[0], holds[1])
+		if t := &targets[i]; !t.done && !t.absent {
+			t.own, t.provider = holds[0], holds[1]
 			holds = holds[2:]
 		}
 	}
@@ -157,9 +158,10 @@ func (r *Router) look(ctx context.Context, targets []target, now time.Time) {
 // errShare ends a model that does not begin to answer while others could be asked.
 var errShare = errors.New("the time to begin an answer is over")
 
-// ask makes one model call, and remembers what it says about the next one. more says that others could be asked.
+// ask makes one model call, and remembers what it says about the next one. more says that others could be asked. After a
+// failure t.err has it.
 func (r *Router) ask(
-	ctx context.Context, t *target, more bool, request func(model.Model) model.Request, onDelta func(string),
+	ctx context.Context, t *target, more bool, request func(provider.Model) model.Request, onDelta func(string),
 ) (model.Answer, error) {
 	t.done = true
 	call, cancel := context.WithCancelCause(ctx)
@@ -167,7 +169,7 @@ func (r *Router) ask(
 	begun := func() {}
 	began := time.Now()
 	if deadline, ok := ctx.Deadline(); ok && more {
-		share := time.AfterFunc(time.Until(deadline)/2, func() { cancel(errShare) })
+		share := time.AfterFunc(deadline.Sub(began)/2, func() { cancel(errShare) })
 		defer share.Stop()
 		begun = func() { share.Stop() }
 	}
@@ -182,21 +184,54 @@ func (r *Router) ask(
 		onDelta(text)
 	})
 	now := time.Now()
-	switch {
-	case err == nil:
-		r.answered(ctx, t, now)
+	if err == nil {
+		r.answered(ctx, t, began, now)
 		return answer, nil
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !t.started, errors.Is(context.Cause(call), errShare):
-		// It hangs: as if the provider had given up.
+	}
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded) || ctx.Err() == nil && errors.Is(context.Cause(call), errShare)
+	switch {
+	case late && !t.started: // it hangs: as if the provider had given up
 		t.err = &model.Error{
 			Class: model.Passing, Cause: turnv1.TimedOut, Text: "The model did not begin its answer in time. Please try again.",
 			Detail: fmt.Sprintf("no answer began within %s", now.Sub(began).Round(time.Millisecond)),
 		}
+	case ctx.Err() != nil: // it was ended from outside, or was in the middle of its answer: that says nothing about it
+		t.err = reported(err)
+		return model.Answer{}, err
 	default:
 		t.err = reported(err)
 	}
-	if ctx.Err() == nil || ended(ctx) {
-		r.failed(ctx, t, now)
-	}
+	r.failed(ctx, t, began, now)
 	return model.Answer{}, err
+}
+
+// answered ends the holds of a model that works.
+func (r *Router) answered(ctx context.Context, t *target, began, now time.Time) {
+	for _, p := range t.places {
+		r.holds.change(ctx, p, func(h hold) (hold, bool) { return h.answered(began, now) })
+	}
+}
+
+// failed puts a model on hold, or its provider, if the failure asks for it.
+func (r *Router) failed(ctx context.Context, t *target, began, now time.Time) {
+	if t.err.Class == model.Denied {
+		r.holds.change(ctx, t.places[1], func(hold) (hold, bool) { return deny(now), true })
+		return
+	}
+	r.holds.change(ctx, t.places[0], func(h hold) (hold, bool) { return h.after(t.err.Class, t.err.RetryAfter, began, now) })
+}
+
+// generate calls the model. A panic of an adapter is a failure of the model: it reads what strangers send, and the person
+// who waits is to be told.
+func (r *Router) generate(ctx context.Context, m provider.Model, req model.Request, onDelta func(string)) (a model.Answer, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("panic in a model call", "model", m.Name(), "panic", v, "stack", string(debug.Stack()))
+			a, err = model.Answer{}, &model.Error{
+				Class: model.Garbage, Cause: turnv1.ModelGarbage, Text: "The model's answer could not be read. Please try again.",
+				Detail: fmt.Sprint("panic: ", v),
+			}
+		}
+	}()
+	return m.Generate(ctx, req, onDelta)
 }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+)
+
+// dormantReport is what `turn --dormant N --json` prints. Durations are in nanoseconds, memory in bytes; fields are only added.
+type dormantReport struct {
+	Sessions int           `json:"dormant_sessions"`
+	Rounds   int           `json:"rounds"`
+	Homes    []dormantHome `json:"homes"`
+	Lines    []compared    `json:"lines"` // new sessions beside dormant ones, and alone
+	Goals    []goal        `json:"goals"`
+}
+
+// dormantHome is a pair of homes with one sync mode, after their second start.
+type dormantHome struct {
+	Sync       string        `json:"sync"`
+	Ready      time.Duration `json:"ready_ns"`       // with the dormant sessions
+	ReadyEmpty time.Duration `json:"ready_empty_ns"` // without
+	RSS        int64         `json:"rss_bytes"`      // at rest, before anything was measured
+	RSSEmpty   int64         `json:"rss_empty_bytes"`
+}
+
+const (
+	goalDormant   = 1.1
+	dormantSender = 64 // that fill a home at the same time
+)
+
+// dormant measures turns in new sessions of a daemon that has many others on disk, beside one that has none. Both run all
+// the time and are measured in turn.
+func (b *bench) dormant(ctx context.Context, cells []cell, t timing, rounds int, n int, calm time.Duration) (dormantReport, error) {
+	r := dormantReport{Sessions: n, Rounds: rounds}
+	var syncs []string
+	bySync := map[string][]cell{}
+	for _, c := range cells {
+		if bySync[c.Sync] == nil {
+			syncs = append(syncs, c.Sync)
+		}
+		bySync[c.Sync] = append(bySync[c.Sync], c)
+	}
+	for _, sync := range syncs {
+		h, lines, err := b.pair(ctx, bySync[sync], t, rounds, n, calm)
+		if err != nil {
+			return r, fmt.Errorf("sync %s: %w", sync, err)
+		}
+		r.Homes, r.Lines = append(r.Homes, h), append(r.Lines, lines...)
+	}
+	for _, l := range r.Lines {
+		what := fmt.Sprintf(", %d dormant sessions to none, %d sessions, sync %s", n, l.Sessions, l.Sync)
+		bound := fmt.Sprintf("≤ %.1f×", goalDormant)
+		r.Goals = append(r.Goals,
+			goal{"processor time of a turn" + what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalDormant},
+			goal{"added latency p50" + what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalDormant},
+		)
+	}
+	return r, nil
+}
+
+// pair has the homes of one sync mode.
+func (b *bench) pair(ctx context.Context, cells []cell, t timing, rounds, n int, calm time.Duration) (h dormantHome, lines []compared, err error) {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return h, nil, err
+	}
+	defer m.Close()
+	h.Sync = cells[0].Sync
+	var homes [2]daemon.Home // with and without
+	for i, sessions := range []int{n, 1} {
+		if homes[i], err = b.slept(ctx, fmt.Sprintf("dormant-%s%d", h.Sync, i), h.Sync, sessions, m); err != nil {
+			return h, nil, err
+		}
+	}
+	var d [2]*running
+	for i := range d {
+		if d[i], err = b.start(ctx, homes[i]); err != nil {
+			return h, nil, err
+		}
+		defer d[i].Kill()
+	}
+	h.Ready, h.ReadyEmpty = d[0].ReadyAfter, d[1].ReadyAfter
+	wait(ctx, calm)
+	if h.RSS, err = d[0].RSS(); err != nil {
+		return h, nil, err
+	}
+	if h.RSSEmpty, err = d[1].RSS(); err != nil {
+		return h, nil, err
+	}
+	readings := [2]map[cell][]reading{{}, {}}
+	for round := range rounds {
+		for _, c := range cells {
+			b.p.note("round %d of %d: sync %s, %d sessions beside %d dormant ones, and alone", round+1, rounds, c.Sync, c.Sessions, n)
+			for k := range d {
+				i := (k + round) % 2
+				x := exchanges{
+					Run: fmt.Sprintf("d%d%sn%dr%d", i, c.Sync[:1], c.Sessions, round), Sessions: c.Sessions,
+					PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration,
+				}
+				got, err := d[i].read(ctx, x, m)
+				if err != nil {
+					return h, nil, err
+				}
+				readings[i][c] = append(readings[i][c], got)
+			}
+		}
+	}
+	for i := range d {
+		if err := d[i].Stop(stopTime); err != nil {
+			return h, nil, fmt.Errorf("%w\n%s", err, logTail(homes[i].LogFile()))
+		}
+		journal, err := journalOf(ctx, homes[i].Data())
+		if err != nil {
+			return h, nil, err
+		}
+		for _, all := range readings[i] {
+			for k := range all {
+				all[k].Added, _ = addedOf(journal, all[k].markers, m)
+			}
+		}
+	}
+	for _, c := range cells {
+		lines = append(lines, compare(c, readings[0][c], readings[1][c]))
+	}
+	return h, lines, nil
+}
+
+// slept makes a home with sessions of one answered message each, and stops its daemon.
+func (b *bench) slept(ctx context.Context, name, sync string, sessions int, m *fakemodel.Server) (daemon.Home, error) {
+	b.p.note("filling a home with %d sessions, sync %s", sessions, sync)
+	h, err := b.home(name, sync, m.URL())
+	if err != nil {
+		return h, err
+	}
+	d, err := b.start(ctx, h)
+	if err != nil {
+		return h, err
+	}
+	defer d.Kill()
+	cl := d.client(dormantSender + 1)
+	defer cl.Close()
+	f := filling{
+		Run: fmt.Sprintf("s%s%d", sync[:1], sessions), Sessions: names("dormant", sessions), Each: 1,
+		Parallel: min(dormantSender, sessions), Text: "remember this",
+	}
+	if err := f.fill(ctx, cl); err != nil {
+		return h, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
+	if err := d.Stop(stopTime); err != nil {
+		return h, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
+	return h, nil
+}
+
+func (r dormantReport) print(p printer) {
+	p.say("A plain turn in new sessions of a daemon with %d dormant sessions, beside a daemon without: medians of %d rounds,", r.Sessions, r.Rounds)
+	p.say("times in ms as p50/p99. added: message stored to answer stored, less the model's own time.\n")
+	printCompared(p, r.Lines, "full", "empty")
+	p.say("")
+	for _, h := range r.Homes {
+		p.say("sync %s: ready after %.0f ms with them, %.0f ms without; %.1f MB at rest with them, %.1f MB without",
+			h.Sync, ms(h.Ready), ms(h.ReadyEmpty), float64(h.RSS)/1e6, float64(h.RSSEmpty)/1e6)
+	}
+	printGoals(p, r.Goals)
+}

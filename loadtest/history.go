@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// historyReport is what `turn --history N --json` prints. Durations are in nanoseconds, memory in bytes; fields are only added.
+type historyReport struct {
+	Messages    int        `json:"messages"`      // of a session before it is measured
+	Bytes       int        `json:"message_bytes"` // of each
+	Rounds      int        `json:"rounds"`
+	Lines       []compared `json:"lines"`       // sessions with a history, beside new ones
+	Compactions int        `json:"compactions"` // in the journals of all rounds
+	Failed      int        `json:"compactions_failed"`
+	Growth      growth     `json:"growth"`
+	Goals       []goal     `json:"goals"`
+}
+
+// growth is the daemon's memory beside one session that grows.
+type growth struct {
+	Idle        int64 `json:"idle_rss"`
+	Once        int64 `json:"rss_once"`  // after the messages, at rest
+	Twice       int64 `json:"rss_twice"` // after as many again
+	Request     int   `json:"request_bytes_once"`
+	RequestLast int   `json:"request_bytes_twice"`
+	Compactions int   `json:"compactions"`
+}
+
+// past is what the sessions of a measurement have behind them.
+type past struct {
+	messages, bytes int
+	calm            time.Duration // until the daemon counts itself as idle and gives memory back
+}
+
+const (
+	goalHistory = 1.5
+	goalFlat    = 1.1
+	fullHistory = 1000 // messages from which on the goal holds
+)
+
+// history measures turns in sessions that have a past beside turns in new ones, in the same daemon.
+func (b *bench) history(ctx context.Context, cells []cell, t timing, rounds int, h past) (historyReport, error) {
+	r := historyReport{Messages: h.messages, Bytes: h.bytes, Rounds: rounds}
+	old, fresh := map[cell][]reading{}, map[cell][]reading{}
+	for round := range rounds {
+		for _, c := range cells {
+			b.p.note("round %d of %d: sync %s, %d sessions with %d messages each", round+1, rounds, c.Sync, c.Sessions, h.messages)
+			o, f, err := b.aged(ctx, c, t, round, h, &r)
+			if err != nil {
+				return r, fmt.Errorf("%d sessions, sync %s: %w", c.Sessions, c.Sync, err)
+			}
+			old[c], fresh[c] = append(old[c], o), append(fresh[c], f)
+		}
+	}
+	for _, c := range cells {
+		r.Lines = append(r.Lines, compare(c, old[c], fresh[c]))
+	}
+	b.p.note("memory: one session with %d messages, then with %d", h.messages, 2*h.messages)
+	if err := b.growth(ctx, cells[0].Sync, h, &r.Growth); err != nil {
+		return r, fmt.Errorf("growth: %w", err)
+	}
+	r.goals()
+	return r, nil
+}
+
+// aged is one round of a cell. Which of the two comes first changes from round to round.
+func (b *bench) aged(ctx context.Context, c cell, t timing, round int, h past, r *historyReport) (old, fresh reading, err error) {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return old, fresh, err
+	}
+	defer m.Close()
+	run := fmt.Sprintf("%s%dr%d", c.Sync[:1], c.Sessions, round)
+	home, err := b.home("history-"+run, c.Sync, m.URL())
+	if err != nil {
+		return old, fresh, err
+	}
+	d, err := b.start(ctx, home)
+	if err != nil {
+		return old, fresh, err
+	}
+	defer d.Kill()
+	cl := d.client(c.Sessions + 1)
+	defer cl.Close()
+	f := filling{Run: run + "h", Sessions: names(run+"-old", c.Sessions), Each: h.messages, Parallel: c.Sessions, Text: historyText(h.bytes)}
+	if err := f.fill(ctx, cl); err != nil {
+		return old, fresh, fmt.Errorf("%w\n%s", err, logTail(home.LogFile()))
+	}
+	x := exchanges{Sessions: c.Sessions, PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration}
+	both := []func() error{
+		func() (err error) {
+			x.Run, x.Old = run+"o", run+"-old"
+			old, err = d.read(ctx, x, m)
+			return err
+		},
+		func() (err error) {
+			x.Run, x.Old = run+"n", ""
+			fresh, err = d.read(ctx, x, m)
+			return err
+		},
+	}
+	for i := range both {
+		if err := both[(i+round)%2](); err != nil {
+			return old, fresh, err
+		}
+	}
+	if err := d.Stop(stopTime); err != nil {
+		return old, fresh, fmt.Errorf("%w\n%s", err, logTail(home.LogFile()))
+	}
+	journal, err := journalOf(ctx, home.Data())
+	if err != nil {
+		return old, fresh, err
+	}
+	old.Added, _ = addedOf(journal, old.markers, m)
+	fresh.Added, _ = addedOf(journal, fresh.markers, m)
+	for _, e := range journal {
+		switch e.Kind() {
+		case "session.compacted":
+			r.Compactions++
+		case "compaction.failed":
+			r.Failed++
+		}
+	}
+	if !b.keep {
+		_ = os.RemoveAll(home.Dir)
+	}
+	return old, fresh, nil
+}
+
+// growth sends one session its messages twice and looks at the daemon's memory after each.
+func (b *bench) growth(ctx context.Context, sync string, h past, g *growth) error {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	home, err := b.home("growth", sync, m.URL())
+	if err != nil {
+		return err
+	}
+	d, err := b.start(ctx, home)
+	if err != nil {
+		return err
+	}
+	defer d.Kill()
+	cl := d.client(2)
+	defer cl.Close()
+	wait(ctx, min(idleTime, h.calm))
+	if g.Idle, err = d.RSS(); err != nil {
+		return err
+	}
+	for i, into := range []struct {
+		rss     *int64
+		request *int
+	}{{&g.Once, &g.Request}, {&g.Twice, &g.RequestLast}} {
+		f := filling{Run: fmt.Sprintf("grow%d", i), Sessions: names("growing", 1), Each: h.messages, Parallel: 1, Text: historyText(h.bytes)}
+		if err := f.fill(ctx, cl); err != nil {
+			return fmt.Errorf("%w\n%s", err, logTail(home.LogFile()))
+		}
+		wait(ctx, h.calm)
+		if *into.rss, err = d.RSS(); err != nil {
+			return err
+		}
+		*into.request = m.Tally(fmt.Sprintf("mk-grow%d-0-%d", i, h.messages-1)).Bytes
+	}
+	if err := d.Stop(stopTime); err != nil {
+		return fmt.Errorf("%w\n%s", err, logTail(home.LogFile()))
+	}
+	journal, err := journalOf(ctx, home.Data())
+	for _, e := range journal {
+		if e.Kind() == "session.compacted" {
+			g.Compactions++
+		}
+	}
+	return err
+}
+
+func (r *historyReport) goals() {
+	bound := fmt.Sprintf("≤ %.1f×", goalHistory)
+	for _, l := range r.Lines {
+		what := fmt.Sprintf(", %d messages to new, %d sessions, sync %s", r.Messages, l.Sessions, l.Sync)
+		r.Goals = append(r.Goals,
+			goal{"processor time of a turn" + what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalHistory},
+			goal{"added latency p50" + what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalHistory},
+		)
+	}
+	flat := stat.Ratio(r.Growth.Twice, r.Growth.Once)
+	r.Goals = append(r.Goals, goal{
+		fmt.Sprintf("memory beside one session, %d messages to %d", 2*r.Messages, r.Messages), fmt.Sprintf("≤ %.1f×", goalFlat),
+		fmt.Sprintf("%.2f×", flat), flat <= goalFlat,
+	})
+}
+
+func (r historyReport) print(p printer) {
+	p.say("A plain turn in sessions with %d messages of %d bytes, beside new sessions of the same daemon: medians of %d rounds,", r.Messages, r.Bytes, r.Rounds)
+	p.say("times in ms as p50/p99. added: message stored to answer stored, less the model's own time.\n")
+	printCompared(p, r.Lines, "old", "new")
+	p.say("\n%d compactions in the journals, %d failed", r.Compactions, r.Failed)
+	g := r.Growth
+	p.say("memory beside one session: %.1f MB idle, %.1f MB after %d messages, %.1f MB after %d; %d compactions; the last requests had %d and %d bytes",
+		float64(g.Idle)/1e6, float64(g.Once)/1e6, r.Messages, float64(g.Twice)/1e6, 2*r.Messages, g.Compactions, g.Request, g.RequestLast)
+	if r.Messages < fullHistory {
+		p.say("the goal is meant for %d messages", fullHistory)
+	}
+	printGoals(p, r.Goals)
+}
+
+// printCompared has two lines for each cell, and the ratio behind the first.
+func printCompared(p printer, lines []compared, one, other string) {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\t\n", args...) }
+	row("sync\tsessions\t\tturn\tadded\tturns/s\tCPU ms\trequest B\tRSS MB\tCPU\tadded p50\tadded p99\tturn p50")
+	pair := func(s stat.Spread) string { return fmt.Sprintf("%.2f/%.2f", ms(s.P50), ms(s.P99)) }
+	for _, l := range lines {
+		for i, r := range []reading{l.One, l.Other} {
+			name, ratios := other, "\t\t\t"
+			if i == 0 {
+				name, ratios = one, fmt.Sprintf("%.2f×\t%.2f×\t%.2f×\t%.2f×", l.CPU, l.AddedP50, l.AddedP99, l.TurnP50)
+			}
+			row("%s\t%d\t%s\t%s\t%s\t%.0f\t%.2f\t%d\t%.0f\t%s", l.Sync, l.Sessions, name, pair(r.Turn), pair(r.Added),
+				r.PerSecond, ms(r.CPU), r.Request, float64(r.RSS)/1e6, ratios)
+		}
+	}
+	_ = w.Flush()
+}
