@@ -112,7 +112,7 @@ func pages(ctx context.Context, conn *bus.Conn, id session.ID) (turns.Context, e
 		page, err = bus.Ask[turns.Context](ctx, conn, "turns", "context",
 			turns.ContextRequest{Session: string(id), From: all.Next, Cursor: all.Cursor})
 		if err == nil && page.Next != 0 && page.Next <= all.Next {
-			err = fault.New(fault.Internal, "svc.turns.context: page %d follows on %d", page.Next, all.Next)
+			err = fault.New(fault.Internal, "the next page of %s begins at message %d, and this one at %d", id, page.Next, all.Next)
 		}
 		all.Messages = append(all.Messages, page.Messages...)
 		all.Next = page.Next

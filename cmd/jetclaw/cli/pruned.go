@@ -163,6 +163,7 @@ func (r *pruneReport) end() error {
 		_, err := fmt.Fprintln(r.shell.out, "no session has gone")
 		return err
 	}
-	_, err := fmt.Fprintf(r.shell.out, "%s with %d events, about %d bytes, archived in %s\n", sessions(a.Total.Sessions), a.Total.Events, a.Total.Bytes, r.folder)
+	_, err := fmt.Fprintf(r.shell.out, "%s with %d events, about %d bytes, archived in %s\n",
+		sessions(a.Total.Sessions), a.Total.Events, a.Total.Bytes, r.folder)
 	return err
 }

@@ -163,8 +163,8 @@ func (s *shell) pruneOn(ctx context.Context, conn, owner *bus.Conn, o pruneOptio
 		if err := r.show(s.err); err != nil {
 			return err
 		}
-		if yes, err := s.confirm(ctx, fmt.Sprintf("archive to %s and remove from the journal?", c.Archive)); err != nil || !yes {
-			return errors.Join(err, &toldError{exitFailed})
+		if !s.confirm(ctx, fmt.Sprintf("archive to %s and remove from the journal?", c.Archive)) {
+			return &toldError{exitFailed}
 		}
 	}
 	err = p.Prune(ctx, plan, func(res retention.Result) {
@@ -176,7 +176,7 @@ func (s *shell) pruneOn(ctx context.Context, conn, owner *bus.Conn, o pruneOptio
 }
 
 // confirm asks a person at the terminal.
-func (s *shell) confirm(ctx context.Context, question string) (bool, error) {
+func (s *shell) confirm(ctx context.Context, question string) bool {
 	fmt.Fprintf(s.err, "%s [y/N] ", question)
 	answered := make(chan string, 1)
 	go func() { // a read of a terminal cannot be cancelled; it ends with the process
@@ -190,11 +190,11 @@ func (s *shell) confirm(ctx context.Context, question string) (bool, error) {
 	case line := <-answered:
 		answer := strings.ToLower(strings.TrimSpace(line))
 		if answer == "y" || answer == "yes" {
-			return true, nil
+			return true
 		}
 	case <-ctx.Done():
 		fmt.Fprintln(s.err)
 	}
 	fmt.Fprintln(s.err, "nothing was changed")
-	return false, nil
+	return false
 }

@@ -70,7 +70,7 @@ func (d *dying) Purge(ctx context.Context, s session.ID, stone uint64) (uint64, 
 }
 
 // dies prunes on a bus that dies.
-func (h *house) dies(p *retention.Pruner, plan *retention.Plan) (err error, died bool) {
+func (h *house) dies(p *retention.Pruner, plan *retention.Plan) (died bool, err error) {
 	h.t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
@@ -80,7 +80,7 @@ func (h *house) dies(p *retention.Pruner, plan *retention.Plan) (err error, died
 			died = true
 		}
 	}()
-	return p.Prune(h.t.Context(), plan, func(retention.Result) {}), false
+	return false, p.Prune(h.t.Context(), plan, func(retention.Result) {})
 }
 
 // TestItDiesAtEachStep, or an answer is lost there; then the next run goes on.
@@ -95,7 +95,7 @@ func TestItDiesAtEachStep(t *testing.T) {
 				before, totals := h.journal(), h.totals()
 				policy := retention.Policy{Dormant: 180 * day}
 				plan := h.plan(h.pruner(h.bus(), policy))
-				err, died := h.dies(h.pruner(&dying{Bus: h.bus(), step: step, after: 5, lost: lost}, policy), plan)
+				died, err := h.dies(h.pruner(&dying{Bus: h.bus(), step: step, after: 5, lost: lost}, policy), plan)
 				if died == lost || (err != nil) != lost {
 					t.Fatalf("%v, died: %v", err, died)
 				}
@@ -142,7 +142,9 @@ func TestTheArchiveIsGone(t *testing.T) {
 	h.live()
 	before := h.journal()[s]
 	policy := retention.Policy{Dormant: 180 * day}
-	h.dies(h.pruner(&dying{Bus: h.bus(), step: "before purge"}, policy), h.plan(h.pruner(h.bus(), policy)))
+	if died, err := h.dies(h.pruner(&dying{Bus: h.bus(), step: "before purge"}, policy), h.plan(h.pruner(h.bus(), policy))); !died {
+		t.Fatal(err)
+	}
 	for _, f := range h.files() {
 		if err := os.Remove(filepath.Join(h.dir, f)); err != nil {
 			t.Fatal(err)
@@ -155,6 +157,25 @@ func TestTheArchiveIsGone(t *testing.T) {
 	}
 	if _, stone := tombstone(t, left[0]); !reflect.DeepEqual(h.archived(stone.Archive), before) {
 		t.Error("what was purged is not in the archive")
+	}
+}
+
+// TestAnOldPlan must not take away the archive that a tombstone names.
+func TestAnOldPlan(t *testing.T) {
+	h := build(t)
+	s := h.talked("s", 2, today.Add(-200*day))
+	h.live()
+	policy := retention.Policy{Dormant: 180 * day}
+	plan := h.plan(h.pruner(h.bus(), policy))
+	if died, err := h.dies(h.pruner(&dying{Bus: h.bus(), step: "before purge"}, policy), plan); !died {
+		t.Fatal(err)
+	}
+	var got []retention.Result
+	if err := h.pruner(h.bus(), policy).Prune(t.Context(), plan, func(r retention.Result) { got = append(got, r) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Skipped == "" || len(h.files()) != 1 || len(h.journal()[s]) != 7 {
+		t.Errorf("%+v, files %q", got, h.files())
 	}
 }
 
