@@ -227,7 +227,6 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	if step.Claim {
 		l.mine, l.gone = stored.event, 0
 		l.claim.Store(stored.event.Cursor)
-		return false
 	}
 	l.tell(step, stored.event.Cursor)
 	return false

@@ -29,6 +29,9 @@ func (h *history) command(e envelope.Event, b messagev1.Control) {
 		return
 	}
 	h.commands[e.ID] = &command{event: e, verb: b.Verb}
+	if b.Verb == messagev1.Stop {
+		h.stop = e.Cursor
+	}
 }
 
 // answer is that of a command; an id that is none of them is somebody else's business.
@@ -109,7 +112,7 @@ func (h *history) cancelledBy(e envelope.Event, b turnv1.Cancelled) uint64 {
 		return e.Cursor
 	}
 	h.court.counts.Stopped += len(b.Answers)
-	return c.event.Cursor
+	return h.stop // of several that wait, the first is carried out for all
 }
 
 // compact checks the claim of a compaction: what it replaces are finished turns.

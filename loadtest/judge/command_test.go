@@ -108,6 +108,15 @@ func TestDroppedMessagesAreOutOfTheOrder(t *testing.T) {
 	}
 }
 
+func TestOfSeveralStopsTheFirstIsCarriedOutForAll(t *testing.T) {
+	s := newScript().sent("a1").started("a1").command("x1", messagev1.Stop).sent("a2").command("x2", messagev1.Stop)
+	s.add("x2-done", "", noticev1.Posted{Service: "turns", Text: "Stopping already.", Answers: []string{"x2"}}).pushed("x2", "")
+	s.cancelled("x1", turnv1.Stopped, "a1", "a1", "a2")
+	if v := judge.Judge(s.evidence); len(v.Violations) != 0 {
+		t.Errorf("violations: %+v", v.Violations)
+	}
+}
+
 func TestBrokenPromisesAroundCommands(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -28,6 +28,7 @@ type history struct {
 	byKey map[string]*received
 
 	commands   map[string]*command
+	stop       uint64                    // cursor of the last one
 	queue      string                    // the mode that the session has chosen, or ""
 	compaction *turnv1.CompactionStarted // the one that runs
 

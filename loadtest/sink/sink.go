@@ -3,6 +3,7 @@
 package sink
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -18,7 +19,7 @@ const maxBody = 1 << 20
 // Push is one reply that came in.
 type Push struct {
 	At     time.Time
-	Marker string // the first of the body, "" for none
+	Marker string // the first of the text, "" for none
 	Body   string
 }
 
@@ -85,11 +86,22 @@ func (s *Sink) take(w http.ResponseWriter, r *http.Request) {
 		return // the sender died in the middle: nothing has arrived
 	}
 	s.mu.Lock()
-	m := marker.First(string(body))
+	m := marker.First(textOf(body))
 	s.pushes = append(s.pushes, Push{At: time.Now(), Marker: m, Body: string(body)})
 	if m != "" {
 		s.marked[m] = true
 	}
 	s.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// textOf is the text of a pushed reply; of what is no JSON, all of it.
+func textOf(body []byte) string {
+	var reply struct {
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(body, &reply) == nil && reply.Text != nil {
+		return *reply.Text
+	}
+	return string(body)
 }

@@ -14,7 +14,7 @@ func TestPushesAreRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, body := range []string{`{"text":"You said: mk-a-0-1"}`, `{}`, `{"text":"You said: mk-a-0-1"}`} {
+	for _, body := range []string{`{"text":"You said: [a note]\nmk-a-0-1"}`, `{}`, `You said: mk-a-0-1`} {
 		res, err := http.Post(s.URL(), "application/json", strings.NewReader(body))
 		if err != nil || res.StatusCode != http.StatusNoContent {
 			t.Fatalf("%v, %v", res, err)

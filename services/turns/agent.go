@@ -3,6 +3,7 @@ package turns
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -179,24 +180,14 @@ func (a agents) rulesOf(s session.ID) turn.Rules {
 // answered stays first, so that it is not two that take turns in one train of thought.
 func (a *agent) chain(s turn.State) []string {
 	refs := append([]string{s.ModelRef(a.rules)}, a.Fallbacks...)
-	chain := make([]string, 0, len(refs)+1)
-	add := func(ref string) {
-		for _, known := range chain {
-			if known == ref {
-				return
-			}
-		}
-		chain = append(chain, ref)
+	if s.Turn != nil && slices.Contains(refs, s.Turn.Model) {
+		refs = append([]string{s.Turn.Model}, refs...)
 	}
-	if s.Turn != nil {
-		for _, ref := range refs {
-			if ref == s.Turn.Model {
-				add(ref)
-			}
-		}
-	}
+	chain := make([]string, 0, len(refs))
 	for _, ref := range refs {
-		add(ref)
+		if !slices.Contains(chain, ref) {
+			chain = append(chain, ref)
+		}
 	}
 	return chain
 }

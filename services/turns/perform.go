@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
 	in := prompt.Input{State: s, Instructions: a.Instructions, Tools: a.Tools, Window: a.window(m, c.prices)}
 	in.Files, in.Skills = a.files(c.log)
 	if len(in.Skills) > 0 {
-		in.Tools = append(in.Tools[:len(in.Tools):len(in.Tools)], skillTool)
+		in.Tools = append(slices.Clip(in.Tools), skillTool)
 	}
 	return prompt.Build(in)
 }

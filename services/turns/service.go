@@ -23,11 +23,11 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// Budgets are what may be used in one day, DayBudget what one agent may.
-type (
-	Budgets   = daily.Budgets
-	DayBudget = daily.Budget
-)
+// Budgets are what may be used in one day.
+type Budgets = daily.Budgets
+
+// DayBudget is what one agent, or all of them, may use in one day.
+type DayBudget = daily.Budget
 
 // Config is what the service needs. Conn, Catalog and Log are required.
 type Config struct {

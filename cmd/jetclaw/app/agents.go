@@ -39,7 +39,27 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 	for _, name := range append(slices.Sorted(maps.Keys(e.Config.Agents)), config.MainAgent) {
 		p.taking.Agents[name] = e.agent(name, setup)
 	}
+	e.noteUnpriced(p.taking, setup)
 	return nil
+}
+
+// noteUnpriced warns of money limits that cannot be kept: they end turns as soon as a model has no price.
+func (e Env) noteUnpriced(c *turns.Config, s models.Setup) {
+	told := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		a := c.Agents[name]
+		if a.Budget.Cost == 0 && c.Budgets.Money == 0 && c.Budgets.Agents[name].Money == 0 {
+			continue
+		}
+		for _, ref := range append([]string{a.Model}, a.Fallbacks...) {
+			p, _, _ := s.Find(ref)
+			if _, priced := c.Prices.Of(ref, p.Vendor); !priced && !told[ref] {
+				told[ref] = true
+				e.Notice("money is limited, but the price of " + ref + " is not known, so its answers end at the limit at once: " +
+					"give its price under models.prices")
+			}
+		}
+	}
 }
 
 func catalogOf(s models.Setup) turns.CatalogConfig {

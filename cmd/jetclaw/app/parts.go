@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+
 	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/intake/thread"

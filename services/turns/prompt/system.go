@@ -53,7 +53,7 @@ func (p *Plan) system(in Input, past []turn.Exchange, budget int) string {
 	}
 	if s != nil && !blank(s.Text) {
 		text, tokens := s.Text, Tokens(s.Text)
-		note = fmt.Sprintf("of %d turns", s.Turns)
+		note = fmt.Sprintf("turns that it stands for: %d", s.Turns)
 		if most := budget / summaryShare; tokens > most {
 			text = cut(text, scaled(len(text), most, tokens))
 			note += ", cut"

@@ -179,6 +179,37 @@ func TestAnOldPlan(t *testing.T) {
 	}
 }
 
+// TestSomebodyComesBackInBetween: to a session that is deleted and not purged yet.
+func TestSomebodyComesBackInBetween(t *testing.T) {
+	h := build(t)
+	s := h.talked("s", 2, today.Add(-200*day))
+	h.live()
+	policy := retention.Policy{Dormant: 180 * day}
+	if died, err := h.dies(h.pruner(&dying{Bus: h.bus(), step: "before purge"}, policy), h.plan(h.pruner(h.bus(), policy))); !died {
+		t.Fatal(err)
+	}
+	h.answered(s, "I am back")
+	totals, above := h.totals(), h.journal()[s][6:]
+	for _, want := range []retention.Result{
+		{Session: s, Events: 6, Again: true},
+		{Session: s, Events: 4, Archive: string(s) + "-10.jsonl.gz"},
+	} {
+		got := h.prune(h.pruner(h.bus(), policy))
+		if len(got) == 1 {
+			got[0].Bytes = 0
+		}
+		if !reflect.DeepEqual(got, []retention.Result{want}) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	if lines := h.archived(string(s) + "-10.jsonl.gz"); !reflect.DeepEqual(lines, above) {
+		t.Errorf("archived %q, want %q", lines, above)
+	}
+	if got := h.totals(); !reflect.DeepEqual(got, totals) {
+		t.Errorf("accounts %+v\nwere %+v", got, totals)
+	}
+}
+
 func TestWhatLiesInTheFolder(t *testing.T) {
 	h := build(t)
 	s := h.talked("s", 2, today.Add(-200*day))

@@ -97,10 +97,15 @@ func results(messages []model.Message) string {
 // summary is of messages whose last holds what is to be summarised.
 func summary(messages []model.Message) string {
 	first := "nothing"
+	found := false
 	for line := range strings.Lines(messages[len(messages)-1].Text) {
-		if line = strings.TrimSpace(line); line != "" {
-			first = line
+		line = strings.TrimSpace(line)
+		if said, ok := strings.CutPrefix(line, "Person: "); ok { // of a transcript; what stands before it says what it is
+			first = said
 			break
+		}
+		if line != "" && !found {
+			first, found = line, true
 		}
 	}
 	first = strings.Map(func(r rune) rune {
