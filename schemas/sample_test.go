@@ -58,7 +58,7 @@ var samples = []envelope.Body{
 	turnv1.SessionConfigured{By: "k1", Setting: turnv1.QueueSetting, Value: "steer", Text: "Messages are taken up at once."},
 	turnv1.SessionReset{By: "k1"},
 	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
-		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9},
+		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9, Silent: 1},
 	}},
 	callv1.Completed{Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`},
 	callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no rule allows weather"},

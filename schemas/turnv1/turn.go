@@ -205,6 +205,7 @@ type Spend struct {
 	Output   int    `json:"output"`
 	Cost     int64  `json:"cost"`               // billionths of a US dollar, of the calls whose price was known
 	Unpriced int    `json:"unpriced,omitempty"` // tokens of the others
+	Silent   int    `json:"silent,omitempty"`   // answers for which the provider reported no tokens
 }
 
 // SessionDeleted is the tombstone of a session: what lies below it was purged. Only a new message may follow.

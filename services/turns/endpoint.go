@@ -3,7 +3,9 @@ package turns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -115,6 +117,9 @@ func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
 		return nil, fault.New(fault.Conflict, "%s is at work: stop it first", id)
 	}
 	at, err := s.conn.Journal().Append(ctx, envelope.Event{Session: id, Prev: cursor, Body: r.Reason})
+	if _, lost := errors.AsType[*bus.Conflict](err); lost {
+		return nil, fault.New(fault.Conflict, "%s has news: it is not dormant", id)
+	}
 	if err != nil {
 		return nil, err
 	}

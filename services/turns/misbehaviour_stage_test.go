@@ -67,8 +67,6 @@ func (k kind) agent() string {
 // stage is a house with a provider for each kind.
 type stage struct {
 	*house
-	url   string
-	thief *httptest.Server // that nobody may call
 	talks map[string]*talk
 	tools *bus.Conn
 }
@@ -178,6 +176,7 @@ func (s *stage) tell(t *testing.T, k *talk, text, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	key = k.kind.agent() + "-" + key
 	fact := envelope.Event{ID: "id-" + key, Session: id, Key: key, Body: messagev1.Received{Text: text}}
 	if _, err := s.intake.Journal().AppendFact(t.Context(), fact, 0); err != nil {
 		t.Fatal(err)
@@ -195,6 +194,7 @@ type outcome struct {
 // outcome follows the turn that answers a message to its end, and answers its tool calls.
 func (s *stage) outcome(t *testing.T, k *talk, key string) outcome {
 	t.Helper()
+	id := "id-" + k.kind.agent() + "-" + key
 	var o outcome
 	late := time.After(patience)
 	for {
@@ -209,12 +209,12 @@ func (s *stage) outcome(t *testing.T, k *talk, key string) outcome {
 		case turnv1.Stepped:
 			s.answerCalls(t, e.Session, b, &o)
 		case turnv1.Completed:
-			if slices.Contains(b.Answers, "id-"+key) {
+			if slices.Contains(b.Answers, id) {
 				o.completed = &b
 				return o
 			}
 		case turnv1.Failed:
-			if slices.Contains(b.Answers, "id-"+key) {
+			if slices.Contains(b.Answers, id) {
 				o.failed = &b
 				return o
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/retention"
 )
 
 // Daemon says what to run.
@@ -127,7 +128,29 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 		return nil, err
 	}
 	g.add(p, d.Target)
+	if g.server != nil {
+		g.keep(e)
+	}
 	return g, nil
+}
+
+// keep appends what archives dormant sessions, when the configuration wants that: it runs where the journal is.
+func (g *group) keep(e Env) {
+	r := e.Config.Retention
+	policy := retention.Policy{Dormant: time.Duration(r.Dormant), MaxBytes: int64(r.MaxBytes)}
+	if policy.Off() {
+		return
+	}
+	w := newWorker(bus.Admin, g.dial, func(c *bus.Conn) (lifecycle.Service, error) {
+		p, err := retention.New(retention.Config{
+			Bus: retention.OnBus(c, c), Archive: e.Home.Resolve(r.Archive), Policy: policy, By: "retention",
+		})
+		if err != nil {
+			return nil, err
+		}
+		return retention.NewKeeper(retention.KeeperConfig{Pruner: p, Log: c.Log()})
+	})
+	g.modules = append(g.modules, lifecycle.Module{Name: "retention", Service: w})
 }
 
 // add appends the services of a target.

@@ -146,18 +146,16 @@ func (b *Book) replace(s session.ID, spent []turnv1.Spend) {
 	if len(spent) == 0 {
 		return
 	}
-	silent := map[key]int{}
-	for k, row := range b.rows {
+	for k := range b.rows {
 		if k.session == s {
-			silent[k] = row.Silent
 			delete(b.rows, k)
 		}
 	}
 	b.sumAgain()
 	for _, p := range spent {
-		k := key{day: p.Day, session: s, model: p.Model}
-		b.enter(k, Row{Calls: p.Calls, Input: p.Input, Output: p.Output, Cost: p.Cost, Unpriced: p.Unpriced, Silent: silent[k]})
-		delete(silent, k)
+		b.enter(key{day: p.Day, session: s, model: p.Model}, Row{
+			Calls: p.Calls, Input: p.Input, Output: p.Output, Cost: p.Cost, Unpriced: p.Unpriced, Silent: p.Silent,
+		})
 	}
 }
 
@@ -180,7 +178,8 @@ func (b *Book) Spent(s session.ID) []turnv1.Spend {
 	for k, row := range b.rows {
 		if k.session == s {
 			spent = append(spent, turnv1.Spend{
-				Day: k.day, Model: k.model, Calls: row.Calls, Input: row.Input, Output: row.Output, Cost: row.Cost, Unpriced: row.Unpriced,
+				Day: k.day, Model: k.model, Calls: row.Calls, Input: row.Input, Output: row.Output,
+				Cost: row.Cost, Unpriced: row.Unpriced, Silent: row.Silent,
 			})
 		}
 	}

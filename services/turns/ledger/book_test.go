@@ -151,7 +151,7 @@ func TestATombstoneIsTheWholeOfASession(t *testing.T) {
 	}
 	silent := history(
 		at(ann, noon, turnv1.Completed{Outcome: outcome("a/m", turnv1.Usage{})}),
-		at(ann, noon, turnv1.SessionDeleted{Spent: []turnv1.Spend{{Day: ledger.Day(noon), Model: "a/m", Calls: 1}}}),
+		at(ann, noon, turnv1.SessionDeleted{Spent: []turnv1.Spend{{Day: ledger.Day(noon), Model: "a/m", Calls: 1, Silent: 1}}}),
 	)
 	if got := book(silent).Rows(ledger.Total); got[0].Silent != 1 {
 		t.Errorf("an answer without a count was forgotten: %+v", got)

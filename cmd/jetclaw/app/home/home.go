@@ -5,6 +5,7 @@
 //	keys/               one key a bus user, the HTTP token (0600)
 //	run/lock            held by the one process that owns data/; says which one that is
 //	run/endpoint.json   how the CLI reaches the daemon (0600); valid while the lock is held
+//	archive/            conversations that were taken out of the journal; made when the first one is
 //	workspace/          what agents work on; made by the turns service, with files to begin with
 //
 // All folders are the owner's alone (0700). The lock is the kernel's (flock): it ends with the process, however that

@@ -1,6 +1,8 @@
 package retention_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"os"
 	"path/filepath"
@@ -218,11 +220,19 @@ func TestWhatLiesInTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := string(s) + "-6"
+	var other bytes.Buffer // of another journal
+	z := gzip.NewWriter(&other)
+	if _, err := z.Write([]byte(`{"cursor":6}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
 	stale, running := filepath.Join(h.dir, ".unnamed-1"), filepath.Join(h.dir, ".unnamed-2")
 	for path, at := range map[string]time.Time{
 		filepath.Join(h.dir, name+".jsonl.gz"): today, stale: today.Add(-2 * time.Hour), running: today,
 	} {
-		if err := os.WriteFile(path, []byte("something else"), 0o600); err != nil {
+		if err := os.WriteFile(path, other.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chtimes(path, at, at); err != nil {

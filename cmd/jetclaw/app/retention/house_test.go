@@ -289,4 +289,3 @@ func tombstone(t *testing.T, line string) (l envelope.Line, d turnv1.SessionDele
 	}
 	return l, d
 }
-
