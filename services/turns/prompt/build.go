@@ -43,9 +43,9 @@ type Plan struct {
 
 // Part is one of the things that a request is made of.
 type Part struct {
-	Name   string // "instructions", "AGENTS.md", "skills", "fences", "summary", "tools", "left out", "turn <id>", "this turn"
-	Tokens int    // an estimate
-	Note   string // what is special about it, for a person
+	Name   string `json:"name"`           // "instructions", "AGENTS.md", "skills", "fences", "summary", "tools", "left out", "turn <id>", "this turn"
+	Tokens int    `json:"tokens"`         // an estimate
+	Note   string `json:"note,omitempty"` // what is special about it, for a person
 }
 
 const (
