@@ -1,9 +1,11 @@
 // Command loadtest measures jetclaw from outside and tries to break it.
 //
-//	go run ./loadtest turn       what a plain turn costs, beside the floor of the same machine
+//	go run ./loadtest turn       what a plain turn costs, beside the floor of the same machine; with --history in sessions
+//	                             that have a past, with --dormant beside many that sleep
 //	go run ./loadtest start      start, idle memory, short commands, memory after many turns
-//	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck?
-//	go run ./loadtest fakemodel  an OpenAI-compatible server that repeats what it is told
+//	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
+//	                             --mix all also during stops, steering, interruptions, fallbacks and compactions
+//	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP on loopback only, and
 // judges by what it sees there and by the journal that a stopped daemon leaves. It imports no service.
@@ -25,10 +27,10 @@ import (
 
 const usage = `usage: go run ./loadtest COMMAND [flags]
 
-  turn       latency, rate, processor time and memory of plain turns, beside the floor
+  turn       latency, rate, processor time and memory of plain turns, beside the floor; or with a history, or dormant sessions
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
-  fakemodel  serve an OpenAI-compatible model that repeats what it is told
+  fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
 `

@@ -12,7 +12,7 @@ func modelCommand(ctx context.Context, args []string, p printer) error {
 	fs := p.flags("fakemodel")
 	listen := fs.String("listen", "127.0.0.1:0", "address; port 0 is any free one")
 	delay := fs.String("delay", "0", "of each answer: 200ms, or a range such as 0-500ms")
-	fail := fs.String("fail", "", "shares of requests that fail, as in 503:0.05,cut:0.02,garbage:0.01,silence:0.01")
+	fail := fs.String("fail", "", "shares of requests that fail, as in 503:0.05,429+2:0.05,cut:0.02,garbage:0.01,slow:0.01,silence:0.01; of one model: flaky*/503:1")
 	seed := fs.Uint64("seed", 0, "of delays and failures; 0: random")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -34,8 +34,10 @@ func modelCommand(ctx context.Context, args []string, p printer) error {
 	}
 	defer s.Close()
 	p.say("export OPENAI_BASE_URL=%s OPENAI_API_KEY=none OPENAI_MODEL=echo", s.URL())
-	p.note("an OpenAI-compatible model that repeats what it is told, delay %s; Ctrl-C ends it", d)
+	p.say("export ANTHROPIC_BASE_URL=%s ANTHROPIC_API_KEY=none ANTHROPIC_MODEL=echo", s.Root())
+	p.note("a model that repeats what it is told, delay %s; what it has reported is at %s/counts; Ctrl-C ends it", d, s.Root())
 	<-ctx.Done()
-	p.note("%d requests", s.Total())
+	c := s.Counts().Total
+	p.note("%d requests, %d answered, %d refused; %d tokens in, %d out", s.Total(), c.Answered, c.Refused, c.Input, c.Output)
 	return nil
 }

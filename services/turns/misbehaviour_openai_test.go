@@ -70,7 +70,9 @@ func openAICallKinds() []kind {
 		return `{` + index + `"id":` + id + `,"function":{"name":` + tool + `,"arguments":` + quoted(args) + `}}`
 	}
 	first, second := piece(`"index":0,`, `"c1"`, `"look"`, `{"a":1}`), piece(`"index":1,`, `"c2"`, `"find"`, `{"b":2}`)
-	more := func(index, args string) string { return `{"index":` + index + `,"function":{"arguments":` + quoted(args) + `}}` }
+	more := func(index, args string) string {
+		return `{"index":` + index + `,"function":{"arguments":` + quoted(args) + `}}`
+	}
 	begun := piece(`"index":0,`, `"c1"`, `"look"`, "")
 	kinds := []kind{
 		play("two calls in one event", tools("["+first+","+second+"]"), both),

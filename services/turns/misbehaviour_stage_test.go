@@ -58,6 +58,7 @@ type want struct {
 	gap     time.Duration // at least between the first two
 	held    string        // what is told for the next message, without a request; "": it is answered
 	stuck   bool          // the next message ends in the same way
+	long    bool          // the next request has no room for the turn
 }
 
 func (k kind) agent() string {

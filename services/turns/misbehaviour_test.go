@@ -77,7 +77,7 @@ func (s *stage) run(t *testing.T, k *talk) {
 		return
 	}
 	want{text: better}.check(t, next)
-	if last := bodies[len(bodies)-1]; !strings.Contains(last, firstSaid) || !strings.Contains(last, nextSaid) {
+	if last := bodies[len(bodies)-1]; !w.long && !strings.Contains(last, firstSaid) || !strings.Contains(last, nextSaid) {
 		t.Errorf("the last request does not tell what was said: %.3000s", last)
 	}
 }

@@ -151,7 +151,7 @@ func transportKinds(d dialect) []kind {
 		{name: "broken chunked encoding", play: raw(ok+"Transfer-Encoding: chunked\r\n\r\nZZ\r\n"+good, false), want: brokeOff},
 		{name: "broken chunk after text", play: raw(ok+"Transfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\nfffffffffffffffff\r\n", false), want: brokeOff},
 		{name: "content length too long", play: raw(ok+"Content-Length: 99999\r\n\r\n"+d.start+d.text("hi"), false), want: brokeOff},
-		{name: "content length too short", play: raw(ok+"Content-Length: 40\r\n\r\n"+good, false), want: brokeOff},
+		{name: "content length too short", play: raw(ok+"Connection: close\r\nContent-Length: 40\r\n\r\n"+good, false), want: brokeOff},
 		{name: "two content lengths", play: raw(ok+"Content-Length: 40\r\nContent-Length: 50\r\n\r\n"+good, false), want: unreachable},
 		{name: "gzip", play: sendsZipped(zipped(good)), want: answered},
 		{name: "gzip claimed", play: sendsZipped(good), want: brokeOff},
@@ -197,7 +197,7 @@ func TestEncryptionMisunderstood(t *testing.T) {
 			kind{name: "a certificate of nobody", at: secure.URL + "/v1", want: stuck, api: d.api, api2: string(d.api)},
 			kind{
 				name: "plain to TLS", at: strings.Replace(secure.URL, "https:", "http:", 1) + "/v1", api: d.api, api2: string(d.api),
-				want: want{cause: turnv1.ModelRefused, says: "sent an HTTP request to an HTTPS server", stuck: true},
+				want: want{cause: turnv1.ModelRefused, says: "refused the request (HTTP 400)", stuck: true},
 			},
 		)
 	}

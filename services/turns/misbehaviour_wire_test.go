@@ -62,9 +62,9 @@ var openAI = dialect{
 	end:   func(reason string) string { return finish(quoted(reason)) + openAIUsage + openAIDone },
 	whole: `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`,
 	fail: func(kind, message string) string {
-		return fmt.Sprintf("data: {\"error\":{\"type\":%q,\"message\":%q}}\n\n", kind, message)
+		return fmt.Sprintf("data: {\"error\":{\"type\":%s,\"message\":%s}}\n\n", quoted(kind), quoted(message))
 	},
-	body: func(message string) string { return fmt.Sprintf(`{"error":{"message":%q,"type":"x"}}`, message) },
+	body: func(message string) string { return `{"error":{"message":` + quoted(message) + `,"type":"x"}}` },
 	halve: func(tool, args string) (string, string) {
 		begun := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"h1","type":"function","function":{"name":` + quoted(tool)
 		return begun, begun + `,"arguments":""}}]}}]}` + "\n\n" + chunk(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(args)+`}}]}`)
@@ -122,10 +122,10 @@ var anthropic = dialect{
 	whole: `{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"model":"fake-1","stop_reason":"end_turn",` +
 		`"usage":{"input_tokens":5,"output_tokens":2}}`,
 	fail: func(kind, message string) string {
-		return event(fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q}}`, kind, message))
+		return event(`{"type":"error","error":{"type":` + quoted(kind) + `,"message":` + quoted(message) + `}}`)
 	},
 	body: func(message string) string {
-		return fmt.Sprintf(`{"type":"error","error":{"type":"x","message":%q}}`, message)
+		return `{"type":"error","error":{"type":"x","message":` + quoted(message) + `}}`
 	},
 	halve: func(tool, args string) (string, string) {
 		begun := "event: content_block_start\ndata: " + `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"h1","name":` + quoted(tool)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -13,6 +14,8 @@ import (
 const (
 	maxCalls  = 64
 	maxCallID = 64
+	maxTool   = 128 // bytes of a name that are kept; no provider knows longer ones
+	maxDepth  = 100 // of arguments; who reads an event has a limit for all of it
 )
 
 // Parse turns the calls of an answer into those of the event. What may not leave the turn (a tool that was not offered,
@@ -49,7 +52,7 @@ func Parse(a Answer, offered []Tool, running *turn.Turn) ([]turnv1.Call, error) 
 }
 
 func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
-	c := turnv1.Call{ID: id, Tool: raw.Tool, Arguments: json.RawMessage(`{}`)}
+	c := turnv1.Call{ID: id, Tool: strings.ToValidUTF8(raw.Tool[:min(len(raw.Tool), maxTool)], ""), Arguments: json.RawMessage(`{}`)}
 	args := bytes.TrimSpace([]byte(raw.Arguments))
 	var object map[string]json.RawMessage
 	switch err := json.Unmarshal(args, &object); {
@@ -60,13 +63,35 @@ func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
 		c.Refusal = fmt.Sprintf("the arguments are not a JSON object: %v", err)
 	case object == nil:
 		c.Refusal = "the arguments are not a JSON object: null"
+	case depth(args) > maxDepth:
+		c.Refusal = fmt.Sprintf("the arguments are nested more than %d deep", maxDepth)
 	default:
 		c.Arguments = args
 	}
 	if !slices.ContainsFunc(offered, func(t Tool) bool { return t.Name == raw.Tool }) {
-		c.Refusal = fmt.Sprintf("there is no tool %q here", raw.Tool)
+		c.Refusal = fmt.Sprintf("there is no tool %q here", c.Tool)
 	}
 	return c
+}
+
+// depth is how deep objects and lists lie within each other in valid JSON.
+func depth(args []byte) int {
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(args); i++ {
+		switch b := args[i]; {
+		case b == '\\':
+			i++ // only within quotes
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			now++
+			deepest = max(deepest, now)
+		case b == '}' || b == ']':
+			now--
+		}
+	}
+	return deepest
 }
 
 // plain says whether an id can go everywhere: into prompts of other providers, subjects and keys.

@@ -21,6 +21,7 @@ type assembly struct {
 	text    strings.Builder
 	calls   []*fragment
 	finish  string // "" until the model says that it is finished
+	late    bool   // it went on after that: only the end of the stream tells whether this is all
 	usage   turnv1.Usage
 	choices int
 }
@@ -48,6 +49,9 @@ func (a *assembly) add(raw []byte, onDelta func(string)) error {
 			continue // one was asked for
 		}
 		a.choices++
+		if d := choice.Delta; a.finish != "" && (d.Content+d.Refusal != "" || len(d.ToolCalls) > 0) {
+			a.late = true
+		}
 		a.say(a.shown.Pass(string(choice.Delta.Content+choice.Delta.Refusal)), onDelta)
 		for _, p := range choice.Delta.ToolCalls {
 			a.call(p)

@@ -65,7 +65,7 @@ func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(str
 	}
 	_ = stream.Close()
 	switch {
-	case a.finish != "": // what went wrong after that changes nothing
+	case a.finish != "" && !a.late: // what went wrong after that changes nothing
 	case !errors.Is(err, io.EOF):
 		return model.Answer{}, c.Broken(ctx, err)
 	case !bool(end):
@@ -86,9 +86,13 @@ func read(stream *api.ChatCompletionStream, a *assembly, onDelta func(string), c
 		if err := a.add(raw, onDelta); err != nil {
 			return err
 		}
-		if a.finish != "" && end == nil {
+		switch {
+		case a.finish == "":
+		case end == nil:
 			end = time.AfterFunc(linger, cancel)
 			defer end.Stop()
+		case a.late:
+			end.Reset(linger)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type Events struct {
 	limit *io.LimitedReader
 	lines *bufio.Reader
 	dress func(data []byte) []byte // the bytes that the client is given for an event; its argument is valid until it returns
+	begun bool                     // the first line was read
 	rest  []byte                   // of what is being passed on
 	other []byte
 }
@@ -36,6 +37,9 @@ func (e *Events) Read(p []byte) (int, error) {
 	for len(e.rest) == 0 {
 		line, err := e.lines.ReadBytes('\n')
 		whole := err == nil
+		if !e.begun {
+			e.begun, line = true, bytes.TrimPrefix(line, []byte("\uFEFF")) // a mark of the byte order may stand there
+		}
 		line = bytes.TrimSpace(line)
 		data, isData := bytes.CutPrefix(line, []byte("data:"))
 		data = bytes.TrimSpace(data)

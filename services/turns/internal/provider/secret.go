@@ -28,7 +28,7 @@ func (s Secret) Raw(text string) string { return s.Blot(strings.ToValidUTF8(text
 // Line makes one short line of a foreign text.
 func (s Secret) Line(text string) string {
 	text = strings.Join(strings.FieldsFunc(s.Raw(text), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
 	if len(text) <= maxSaid {
 		return text

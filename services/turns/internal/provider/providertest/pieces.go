@@ -31,7 +31,7 @@ func (s Suite) cut(t *testing.T) {
 			whole := 0
 			for _, abort := range []bool{false, true} {
 				broken.Store(abort)
-				for n := range len(good.Body) + 1 {
+				for n := 0; n <= len(good.Body); n += stride {
 					at.Store(int64(n))
 					a, err := Generate(t.Context(), t, m, Hello())
 					if err != nil {
@@ -45,7 +45,7 @@ func (s Suite) cut(t *testing.T) {
 					}
 				}
 			}
-			if whole == 0 || whole > len(good.Body) {
+			if stride == 1 && (whole == 0 || whole > len(good.Body)) {
 				t.Errorf("%d times whole in %d bytes", whole, len(good.Body))
 			}
 		})
@@ -62,7 +62,7 @@ func (s Suite) split(t *testing.T) {
 				flush(w)
 				_, _ = io.WriteString(w, good.Body[at.Load():])
 			})
-			for n := range len(good.Body) + 1 {
+			for n := 0; n <= len(good.Body); n += stride {
 				at.Store(int64(n))
 				if a, err := Generate(t.Context(), t, m, Hello()); err != nil || !reflect.DeepEqual(a, good.Want) {
 					t.Fatalf("split at %d: got %+v, %v, want %+v", n, a, err, good.Want)
