@@ -12,7 +12,8 @@ func modelCommand(ctx context.Context, args []string, p printer) error {
 	fs := p.flags("fakemodel")
 	listen := fs.String("listen", "127.0.0.1:0", "address; port 0 is any free one")
 	delay := fs.String("delay", "0", "of each answer: 200ms, or a range such as 0-500ms")
-	fail := fs.String("fail", "", "shares of requests that fail, as in 503:0.05,429+2:0.05,cut:0.02,garbage:0.01,slow:0.01,silence:0.01; of one model: flaky*/503:1")
+	fail := fs.String("fail", "", "shares of requests that fail, as in 503:0.05,429+2:0.05,cut:0.02,garbage:0.01,slow:0.01,silence:0.01;\n"+
+		"of one model: flaky*/503:1")
 	seed := fs.Uint64("seed", 0, "of delays and failures; 0: random")
 	if err := parse(fs, args); err != nil {
 		return err

@@ -99,7 +99,7 @@ func compare(c cell, one, other []reading) compared {
 	ratio := func(f func(reading) time.Duration) float64 {
 		var all []float64
 		for i := range one {
-			all = append(all, stat.Ratio(f(other[i]), f(one[i])))
+			all = append(all, stat.Ratio(f(one[i]), f(other[i])))
 		}
 		return stat.Median(all)
 	}

@@ -146,7 +146,7 @@ func TestBrokenPromisesAroundCommands(t *testing.T) {
 		{"a message joins in followup", judge.Wrong, "in queue mode followup", func() *script {
 			return newScript().sent("a1").started("a1").sent("a2").continued(2, "a1", "a2").answered("a1", "a2")
 		}},
-		{"a message joins before an earlier one", judge.Disordered, "after a later message", func() *script {
+		{"a message joins before an earlier one", judge.Disordered, "claims mk-a2 after a later message", func() *script {
 			return newScript().queue("q", "steer").sent("a1").started("a1").sent("a2").sent("a3").continued(2, "a1", "a3").continued(3, "a1", "a3", "a2").answered("a1", "a3", "a2")
 		}},
 		{"a message leaves a turn", judge.Wrong, "about other messages than before", func() *script {
