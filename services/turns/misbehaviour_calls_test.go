@@ -26,6 +26,7 @@ func callKinds(d dialect) []kind {
 		many[i] = d.call(i, fmt.Sprint("c", i), "look", "{}")
 	}
 	long := `{"a":"` + strings.Repeat("x", 1_000_000) + `"}`
+	longer := `{"a":"` + strings.Repeat("x", 7_000_000) + `"}`
 	few := turn.DefaultLimits()
 	few.Rounds = 5
 	again := []string{`look {"a":1}`, `look {"a":1}`, `look {"a":1}`, `look {"a":1}`, `look {"a":1}`}
@@ -58,6 +59,7 @@ func callKinds(d dialect) []kind {
 		one("NUL in arguments", "c1", "look", `{"a":"\u0000"}`, made(`look {"a":"\u0000"}`)),
 		one("the key in arguments", "c1", "look", `{"a":"`+secretKey+`"}`, made(`look {"a":"[key]"}`)),
 		one("1 MB of arguments", "c1", "look", long, want{made: []string{"look " + long}, long: true}),
+		one("7 MB of arguments", "c1", "look", longer, want{made: []string{"look " + longer}, long: true}),
 		{
 			name: "200 calls at once", play: sends(d.calls(many...)),
 			want: want{cause: turnv1.ModelGarbage, says: "asked for 200 tool calls at once", asks: 1},

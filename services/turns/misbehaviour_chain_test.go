@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -42,6 +43,7 @@ func newScripted(t *testing.T, play http.HandlerFunc) *scripted {
 		if err != nil {
 			t.Errorf("a request is out of order: %v", err)
 		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		(*p.play.Load())(w, r)
 	}))
 	server.Start()

@@ -88,6 +88,8 @@ func openAICallKinds() []kind {
 			want{made: []string{`look {"a":"\u00e9\n"}`}}),
 		play("arguments of two calls in turns", tools("["+begun+","+piece(`"index":1,`, `"c2"`, `"find"`, `{"b"`)+"]")+
 			tools("["+more("0", `{"a":`)+","+more("1", `:2`)+"]")+tools("["+more("1", `}`)+","+more("0", `1}`)+"]"), both),
+		play("a new id in every piece", tools("["+piece(`"index":0,`, `"c1"`, `"look"`, `{"a"`)+"]")+tools("["+piece(`"index":0,`, `"c2"`, `""`, `:1}`)+"]"),
+			want{refused: []string{"not a JSON object", `there is no tool ""`}}),
 		play("arguments as an object", tools(`[{"index":0,"id":"c1","function":{"name":"look","arguments":{"a":1}}}]`), look),
 		play("arguments of nothing", tools(`[{"index":0,"id":"c1","function":{"name":"look","arguments":null}}]`), want{made: []string{"look {}"}}),
 		play("arguments before the name", tools(`[{"index":0,"function":{"arguments":"{\"a\":1}"}}]`)+tools(`[{"index":0,"id":"c1","function":{"name":"look"}}]`), look),
@@ -96,15 +98,13 @@ func openAICallKinds() []kind {
 		play("no function", tools(`[{"index":0,"id":"c1","type":"custom"}]`), refused(`there is no tool ""`)),
 		play("calls after the final text", chunk(`{"content":"hi"}`)+finish(`"stop"`)+tools("["+first+"]"), look),
 	}
-	for _, k := range []kind{
-		{name: "calls that are an object", play: sends(openAI.start + tools(first) + openAI.end("tool_calls")), want: unreadable},
-		{name: "calls that are a text", play: sends(openAI.start + tools(`"look"`) + openAI.end("tool_calls")), want: unreadable},
-		{name: "index in fractions", play: sends(openAI.calls(tools("[" + piece(`"index":0.5,`, `"c1"`, `"look"`, "{}") + "]"))), want: unreadable},
-		{name: "calls of nothing", play: sends(openAI.start + tools("null") + tools("[]") + chunk(`{"content":"hi"}`) + openAI.end("stop")), want: want{text: "hi", asks: 1}},
-		{name: "a call cut after the final text", play: sends(openAI.start + chunk(`{"content":"hi"}`) + finish(`"stop"`) + tools("["+begun+"]")), want: brokeOff},
-		{name: "a call broken off after the finish reason", play: breaks(openAI.start + finish(`"tool_calls"`) + tools("["+begun+"]")), want: brokeOff},
-	} {
-		kinds = append(kinds, k)
-	}
-	return kinds
+	return append(
+		kinds,
+		kind{name: "calls that are an object", play: sends(openAI.start + tools(first) + openAI.end("tool_calls")), want: unreadable},
+		kind{name: "calls that are a text", play: sends(openAI.start + tools(`"look"`) + openAI.end("tool_calls")), want: unreadable},
+		kind{name: "index in fractions", play: sends(openAI.calls(tools("[" + piece(`"index":0.5,`, `"c1"`, `"look"`, "{}") + "]"))), want: unreadable},
+		kind{name: "calls of nothing", play: sends(openAI.start + tools("null") + tools("[]") + chunk(`{"content":"hi"}`) + openAI.end("stop")), want: want{text: "hi", asks: 1}},
+		kind{name: "a call cut after the final text", play: sends(openAI.start + chunk(`{"content":"hi"}`) + finish(`"stop"`) + tools("["+begun+"]")), want: brokeOff},
+		kind{name: "a call broken off after the finish reason", play: breaks(openAI.start + finish(`"tool_calls"`) + tools("["+begun+"]")), want: brokeOff},
+	)
 }

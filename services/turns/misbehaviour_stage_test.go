@@ -80,7 +80,7 @@ type talk struct {
 	mu       sync.Mutex
 	asked    []time.Time // guarded by mu
 	bodies   []string    // guarded by mu
-	problems []error     // guarded by mu; of requests
+	problems []error     // guarded by mu; of requests, and of what was streamed
 }
 
 // ServeHTTP plays the provider.
@@ -147,6 +147,11 @@ func newStage(t *testing.T, kinds []kind) *stage {
 	s.house = startWith(t, turns.Config{Catalog: c, Agents: agents})
 	s.tools = s.server.Connect(t, "tools")
 	s.follow(t)
+	for _, k := range s.talks {
+		if err := s.server.Admin().SubscribeLive(t.Context(), k.session(t), k.streamed); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 
@@ -171,14 +176,36 @@ func (s *stage) follow(t *testing.T) {
 	})
 }
 
-func (s *stage) tell(t *testing.T, k *talk, text, key string) {
+func (k *talk) session(t *testing.T) session.ID {
 	t.Helper()
 	id, err := session.New(k.kind.agent(), "http", "test", "one")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return id
+}
+
+// streamed checks a piece of a running answer.
+func (k *talk) streamed(data []byte) {
+	var d turns.Delta
+	err := json.Unmarshal(data, &d)
+	if err == nil && (strings.Contains(d.Text, secretKey) || strings.ContainsFunc(d.Text, steers)) {
+		err = fmt.Errorf("a watcher is shown %.1000q", d.Text)
+	}
+	if err != nil {
+		k.mu.Lock()
+		k.problems = append(k.problems, err)
+		k.mu.Unlock()
+	}
+}
+
+// steers says whether a sign drives a terminal.
+func steers(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+func (s *stage) tell(t *testing.T, k *talk, text, key string) {
+	t.Helper()
 	key = k.kind.agent() + "-" + key
-	fact := envelope.Event{ID: "id-" + key, Session: id, Key: key, Body: messagev1.Received{Text: text}}
+	fact := envelope.Event{ID: "id-" + key, Session: k.session(t), Key: key, Body: messagev1.Received{Text: text}}
 	if _, err := s.intake.Journal().AppendFact(t.Context(), fact, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +281,7 @@ func public(t *testing.T, e envelope.Event) {
 	switch b := e.Body.(type) {
 	case turnv1.Failed:
 		text = b.Text
-		if len(b.Text) > 800 || len(b.Detail) > 800 || strings.Contains(b.Detail, "panic") {
+		if len(b.Text) > 800 || len(b.Detail) > 800 || strings.Contains(b.Detail, "panic") || strings.ContainsFunc(b.Detail, steers) {
 			t.Errorf("a failure that is too long, or a panic: %s (%s)", b.Text, b.Detail)
 		}
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) || r == '\n' }) {
@@ -262,10 +289,13 @@ func public(t *testing.T, e envelope.Event) {
 		}
 	case turnv1.Completed:
 		text = b.Text
+		if u := b.Usage; min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0 || max(u.Input, u.Output) > 1<<40 || u.CacheRead > u.Input {
+			t.Errorf("the usage is %+v", u)
+		}
 	case turnv1.Stepped:
 		text = b.Text
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+	if strings.ContainsFunc(text, steers) {
 		t.Errorf("a person is shown %.2000q", text)
 	}
 }

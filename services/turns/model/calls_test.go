@@ -12,6 +12,12 @@ import (
 
 var offered = []model.Tool{{Name: "read"}}
 
+// nested is an object of n within each other.
+func nested(n int) string { return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1) }
+
+// flat is an object that is not deep, whatever it looks like.
+var flat = `{"a":"` + strings.Repeat(`\"[{`, 200) + `","b":[` + strings.Repeat("{},", 200) + `{}]}`
+
 func TestParse(t *testing.T) {
 	running := &turn.Turn{Claim: turn.Claim{Round: 2}, Entries: []turn.Entry{{Role: turn.Assistant, Calls: []turn.Call{{ID: "call_0"}}}}}
 	for _, c := range []struct {
@@ -33,6 +39,10 @@ func TestParse(t *testing.T) {
 		{"a list", model.RawCall{ID: "a1", Tool: "read", Arguments: `[]`}, false, "a1", `{}`, "the arguments are not a JSON object: json: cannot unmarshal array"},
 		{"null", model.RawCall{ID: "a1", Tool: "read", Arguments: `null`}, false, "a1", `{}`, "the arguments are not a JSON object: null"},
 		{"two objects", model.RawCall{ID: "a1", Tool: "read", Arguments: `{}{}`}, false, "a1", `{}`, "the arguments are not a JSON object: invalid character"},
+		{"deep", model.RawCall{ID: "a1", Tool: "read", Arguments: nested(100)}, false, "a1", nested(100), ""},
+		{"too deep", model.RawCall{ID: "a1", Tool: "read", Arguments: nested(101)}, false, "a1", `{}`, "the arguments are nested more than 100 deep"},
+		{"brackets in a text", model.RawCall{ID: "a1", Tool: "read", Arguments: flat}, false, "a1", flat, ""},
+		{"a name without end", model.RawCall{ID: "a1", Tool: strings.Repeat("n", 9999)}, false, "a1", `{}`, `there is no tool "` + strings.Repeat("n", 128) + `" here`},
 		{"not offered", model.RawCall{ID: "a1", Tool: "rm", Arguments: `{"a":1}`}, false, "a1", `{"a":1}`, `there is no tool "rm" here`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

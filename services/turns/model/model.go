@@ -17,6 +17,8 @@ type Request struct {
 	Tools     []Tool
 	Purpose   Purpose
 	MaxOutput int // tokens of the answer at most; 0: the adapter's default
+	// Once keeps the adapter from repeating a request that failed: somebody else is to be asked.
+	Once bool
 }
 
 // Purpose says what the answer is for.

@@ -92,16 +92,18 @@ func Build(in Input) Plan {
 	p.LeftOut = kept.first
 	note := ""
 	if p.LeftOut > 0 {
-		note = fmt.Sprintf("[Note by jetclaw: %d earlier turns of this conversation are left out here.]", p.LeftOut)
+		note = fmt.Sprintf("The conversation below begins in the middle: %d earlier turns are left out.", p.LeftOut)
 		if p.LeftOut == 1 {
-			note = "[Note by jetclaw: an earlier turn of this conversation is left out here.]"
+			note = "The conversation below begins in the middle: an earlier turn is left out."
 		}
 		p.part(Part{Name: "left out", Tokens: messageTokens + Tokens(note), Note: fmt.Sprintf("%d finished turns do not fit", p.LeftOut)})
 	}
 
 	w := newWriter(past[kept.first:], now)
+	if note != "" { // not as a message of the history: a model would take it for something that was said, and answer it
+		system += "\n\n" + note
+	}
 	w.say(turn.System, system)
-	w.say(turn.User, note)
 	for i, x := range past {
 		if i < kept.first {
 			continue

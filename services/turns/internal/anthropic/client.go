@@ -67,7 +67,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(string)) (model.Answer, error) {
 	reqCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	call := c.Call(dress)
+	call := c.Call(r.Once, dress)
 	// A service of its own: unlike the client around it, it reads nothing from the environment.
 	messages := api.NewMessageService(c.options...)
 	stream := messages.NewStreaming(reqCtx, c.request(r), option.WithHTTPClient(call))

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 	"github.com/jetclaw/jetclaw/services/turns/model"
@@ -57,7 +55,7 @@ func (a *assembly) add(raw []byte, onDelta func(string)) error {
 			a.call(p)
 		}
 		switch choice.Finish {
-		case "", loose(api.FinishReasonNull):
+		case "", "null":
 		case finishError:
 			return provider.Garbage("The provider broke off in the middle of the answer. Please try again.", "finish reason error")
 		default:
@@ -101,14 +99,14 @@ func (a *assembly) call(p piece) {
 
 // answer is the whole answer, or why there is none.
 func (a *assembly) answer() (model.Answer, error) {
-	if a.finish == string(api.FinishReasonContentFilter) {
+	if a.finish == "content_filter" {
 		return model.Answer{}, &model.Error{
 			Class: model.Filtered, Cause: turnv1.ModelRefused,
 			Text: "The provider's content filter stopped the answer.", Detail: "finish reason content_filter",
 		}
 	}
 	secret := a.link.Secret()
-	out := model.Answer{Text: a.text.String(), Usage: a.usage, Cut: a.finish == string(api.FinishReasonLength)}
+	out := model.Answer{Text: a.text.String(), Usage: a.usage, Cut: a.finish == "length"}
 	for _, f := range a.calls {
 		out.Calls = append(out.Calls, model.RawCall{ID: secret.Raw(f.id), Tool: secret.Raw(f.tool), Arguments: secret.Raw(f.args.String())})
 	}

@@ -10,12 +10,13 @@
 package openai
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"time"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"github.com/jetclaw/jetclaw/services/turns/internal/provider"
 	"github.com/jetclaw/jetclaw/services/turns/model"
@@ -50,41 +51,45 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Generate(ctx context.Context, r model.Request, onDelta func(string)) (model.Answer, error) {
 	reqCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var end done
-	call := c.Call(end.dress)
-	cfg := api.DefaultConfig(c.key)
-	cfg.BaseURL, cfg.HTTPClient = c.Endpoint(), call
-	stream, err := api.NewClientWithConfig(cfg).CreateChatCompletionStream(reqCtx, c.request(r))
+	req, err := c.post(reqCtx, r)
 	if err != nil {
 		return model.Answer{}, c.Unanswered(ctx, err)
 	}
+	call := c.Call(r.Once, nil)
+	resp, err := call.Do(req)
+	if err != nil {
+		return model.Answer{}, c.Unanswered(ctx, err)
+	}
+	defer resp.Body.Close()
 	a := assembly{link: c.Link, shown: c.Secret().Filter()}
-	err = read(stream, &a, onDelta, cancel)
-	if end {
+	whole, err := read(call.Body, &a, onDelta, cancel)
+	if whole {
 		call.Drain(cancel)
 	}
-	_ = stream.Close()
 	switch {
 	case a.finish != "" && !a.late: // what went wrong after that changes nothing
 	case !errors.Is(err, io.EOF):
 		return model.Answer{}, c.Broken(ctx, err)
-	case !bool(end):
+	case !whole:
 		return model.Answer{}, c.Unfinished(call.Body, "OpenAI", a.choices > 0)
 	}
 	a.say(a.shown.Rest(), onDelta)
 	return a.answer()
 }
 
-// read collects chunks until the stream ends; io.EOF is its end, in order or not.
-func read(stream *api.ChatCompletionStream, a *assembly, onDelta func(string), cancel context.CancelFunc) error {
+// read collects chunks until the stream ends; io.EOF is its end. whole says that it ended in good order.
+func read(events *provider.Events, a *assembly, onDelta func(string), cancel context.CancelFunc) (whole bool, err error) {
 	var end *time.Timer
 	for {
-		raw, err := stream.RecvRaw()
+		data, err := events.Next()
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := a.add(raw, onDelta); err != nil {
-			return err
+		if string(data) == "[DONE]" {
+			return true, io.EOF
+		}
+		if err := a.add(data, onDelta); err != nil {
+			return false, err
 		}
 		switch {
 		case a.finish == "":
@@ -97,20 +102,20 @@ func read(stream *api.ChatCompletionStream, a *assembly, onDelta func(string), c
 	}
 }
 
-// done says that the stream came to its end in good order.
-type done bool
-
-// dress writes an event as the API client reads it. The space keeps it from taking an error for its own affair: it would
-// wait for the rest of it, and lose what it cannot read.
-func (d *done) dress(data []byte) []byte {
-	if string(data) == "[DONE]" {
-		*d = true
-		return []byte("data: [DONE]\n")
+// post is the request of one model call (POST /chat/completions).
+func (c *Client) post(ctx context.Context, r model.Request) (*http.Request, error) {
+	body, err := json.Marshal(c.request(r))
+	if err != nil {
+		return nil, err
 	}
-	out := make([]byte, 0, len(data)+10)
-	out = append(out, "data: "...)
-	if data[0] == '{' {
-		out, data = append(out, "{ "...), data[1:]
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Endpoint()+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
-	return append(append(out, data...), '\n', '\n')
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	return req, nil
 }

@@ -1,49 +1,99 @@
 package openai
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-func (c *Client) request(r model.Request) api.ChatCompletionRequest {
-	req := api.ChatCompletionRequest{
-		Model: c.Model(), StreamOptions: &api.StreamOptions{IncludeUsage: true},
-		Messages: make([]api.ChatCompletionMessage, 0, len(r.Messages)),
+// request is the body of POST /chat/completions, as far as it is used here. It is encoded in one pass: a conversation of
+// hundreds of messages goes over the wire with each call.
+type request struct {
+	Model               string    `json:"model"`
+	Messages            []message `json:"messages"`
+	Tools               []tool    `json:"tools,omitempty"`
+	MaxTokens           int       `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int       `json:"max_completion_tokens,omitempty"`
+	Stream              bool      `json:"stream"`
+	StreamOptions       options   `json:"stream_options"`
+}
+
+type options struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type message struct {
+	Role       turn.Role  `json:"role"`
+	Content    string     `json:"content,omitempty"`
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+const functionType = "function"
+
+// noParameters is the schema of a tool without arguments.
+const noParameters = `{"type":"object","properties":{}}`
+
+func (c *Client) request(r model.Request) request {
+	req := request{
+		Model: c.Model(), Stream: true, StreamOptions: options{IncludeUsage: true},
+		Messages: make([]message, 0, len(r.Messages)),
 	}
-	if c.official() {
+	if c.newer() {
 		req.MaxCompletionTokens = r.MaxOutput
 	} else {
-		req.MaxTokens = r.MaxOutput //nolint:staticcheck // it is what most servers know
+		req.MaxTokens = r.MaxOutput
 	}
 	for _, m := range r.Messages {
 		if m.Text == "" && len(m.Calls) == 0 {
 			continue // a message without content is refused
 		}
-		out := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Text, ToolCallID: m.Call}
+		out := message{Role: m.Role, Content: m.Text, ToolCallID: m.Call}
 		for _, call := range m.Calls {
-			out.ToolCalls = append(out.ToolCalls, api.ToolCall{
-				ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Tool, Arguments: call.Arguments},
+			out.ToolCalls = append(out.ToolCalls, toolCall{
+				ID: call.ID, Type: functionType, Function: functionCall{Name: call.Tool, Arguments: call.Arguments},
 			})
 		}
 		req.Messages = append(req.Messages, out)
 	}
 	for _, t := range r.Tools {
-		f := &api.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		f := function{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 		if t.Parameters == nil {
-			f.Parameters = map[string]any{"type": "object", "properties": map[string]any{}}
+			f.Parameters = json.RawMessage(noParameters)
 		}
-		req.Tools = append(req.Tools, api.Tool{Type: api.ToolTypeFunction, Function: f})
+		req.Tools = append(req.Tools, tool{Type: functionType, Function: f})
 	}
 	return req
 }
 
-// official says whether the limit of an answer goes by its newer name. OpenAI's models that think refuse the older one,
-// and so does the API client for them wherever they are; many imitations know the older one only.
-func (c *Client) official() bool {
+// newer says whether the limit of an answer goes by its newer name, max_completion_tokens: OpenAI's models that think
+// refuse the older one, wherever they are served; many imitations know the older one only.
+func (c *Client) newer() bool {
 	u, err := url.Parse(c.Endpoint())
 	if err != nil {
 		return false
@@ -52,6 +102,10 @@ func (c *Client) official() bool {
 	if host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") {
 		return true
 	}
-	probe := api.ChatCompletionRequest{Model: c.Model(), MaxTokens: 1} //nolint:staticcheck // that it is refused is the question
-	return api.NewReasoningValidator().Validate(probe) != nil
+	for _, family := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
+		if rest, ok := strings.CutPrefix(c.Model(), family); ok && (rest == "" || strings.ContainsAny(rest[:1], "-.")) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,11 +23,15 @@ const (
 type Call struct {
 	Body  *Events // of the answer; nil until there is one
 	link  *Link
+	once  bool // the request is not repeated
 	dress func([]byte) []byte
 }
 
-// Call begins one. dress rewrites each event of the answer for the API client that reads it, see Events.
-func (l *Link) Call(dress func([]byte) []byte) *Call { return &Call{link: l, dress: dress} }
+// Call begins one. once keeps it from being repeated. dress rewrites each event of the answer for the API client that reads
+// it, see Events; nil for one that uses Events.Next.
+func (l *Link) Call(once bool, dress func([]byte) []byte) *Call {
+	return &Call{link: l, once: once, dress: dress}
+}
 
 // Do sends the request, again where that may help, and hands on the body of a success.
 func (c *Call) Do(req *http.Request) (*http.Response, error) {
@@ -55,7 +59,7 @@ func (c *Call) Do(req *http.Request) (*http.Response, error) {
 			s := c.link.status(resp)
 			err, after, passing = s, s.after, s.class() == model.Passing
 		}
-		if !passing || try == maxRepeats || !pause(req.Context(), max(delays.NextBackOff(), after)) {
+		if !passing || c.once || try == maxRepeats || !pause(req.Context(), max(delays.NextBackOff(), after)) {
 			return nil, err
 		}
 	}

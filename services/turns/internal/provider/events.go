@@ -21,7 +21,7 @@ type Events struct {
 	body  io.ReadCloser
 	limit *io.LimitedReader
 	lines *bufio.Reader
-	dress func(data []byte) []byte // the bytes that the client is given for an event; its argument is valid until it returns
+	dress func(data []byte) []byte // for Read: the bytes that the client is given for an event; its argument is valid until it returns
 	begun bool                     // the first line was read
 	rest  []byte                   // of what is being passed on
 	other []byte
@@ -32,9 +32,9 @@ func newEvents(body io.ReadCloser, limit int64, dress func([]byte) []byte) *Even
 	return &Events{body: body, limit: l, lines: bufio.NewReader(l), dress: dress}
 }
 
-// Read passes on the next event, or a part of it.
-func (e *Events) Read(p []byte) (int, error) {
-	for len(e.rest) == 0 {
+// Next is the data of the next event, not dressed. It is valid until the next call.
+func (e *Events) Next() ([]byte, error) {
+	for {
 		line, err := e.lines.ReadBytes('\n')
 		whole := err == nil
 		if !e.begun {
@@ -45,16 +45,27 @@ func (e *Events) Read(p []byte) (int, error) {
 		data = bytes.TrimSpace(data)
 		switch {
 		case isData && whole && len(data) > 0:
-			e.rest = e.dress(data)
+			return data, nil
 		case !isData && !field(line):
 			e.other = append(e.other, line[:min(len(line), maxOther-len(e.other))]...)
 		}
-		if err != nil && len(e.rest) == 0 {
-			if errors.Is(err, io.EOF) && e.limit.N <= 0 {
-				return 0, errTooLarge
-			}
+		if errors.Is(err, io.EOF) && e.limit.N <= 0 {
+			return nil, errTooLarge
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Read passes on the next event as the API client wants it, or a part of it.
+func (e *Events) Read(p []byte) (int, error) {
+	for len(e.rest) == 0 {
+		data, err := e.Next()
+		if err != nil {
 			return 0, err
 		}
+		e.rest = e.dress(data)
 	}
 	n := copy(p, e.rest)
 	e.rest = e.rest[n:]

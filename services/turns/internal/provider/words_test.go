@@ -28,7 +28,7 @@ func ask(t *testing.T, l *provider.Link, base string) *model.Error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := l.Call(func(b []byte) []byte { return b }).Do(req)
+	resp, err := l.Call(false, func(b []byte) []byte { return b }).Do(req)
 	if err == nil {
 		resp.Body.Close()
 		t.Fatal("an answer")

@@ -173,7 +173,9 @@ func (r *Router) ask(
 		defer share.Stop()
 		begun = func() { share.Stop() }
 	}
-	answer, err := r.generate(call, t.model, request(t.model), func(text string) {
+	req := request(t.model)
+	req.Once = more // the next model answers sooner than this one's second try
+	answer, err := r.generate(call, t.model, req, func(text string) {
 		if text == "" {
 			return
 		}
