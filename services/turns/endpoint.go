@@ -12,6 +12,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
+	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
 // ContextRequest asks what the next model call of a session would show (svc.turns.context).
@@ -39,22 +40,16 @@ type Context struct {
 const answerBytes = 512 << 10
 
 func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
-	var r ContextRequest
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fault.New(fault.Invalid, "the question cannot be read: %w", err)
-	}
-	id, err := session.Parse(r.Session)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "session: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	state, cursor, err := s.actor.Fold(ctx, id, 0)
+	r, err := read[ContextRequest](data)
+	if err != nil {
+		return nil, err
+	}
+	id, state, cursor, err := s.find(ctx, r.Session)
 	switch {
 	case err != nil:
 		return nil, err
-	case cursor == 0:
-		return nil, fault.New(fault.NotFound, "there is no session %s", id)
 	case r.Cursor != 0 && r.Cursor != cursor:
 		return nil, fault.New(fault.Conflict, "%s has changed meanwhile: ask again from the beginning", id)
 	}
@@ -95,22 +90,16 @@ type Deleted struct {
 }
 
 func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
-	var r DeleteRequest
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fault.New(fault.Invalid, "the question cannot be read: %w", err)
-	}
-	id, err := session.Parse(r.Session)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "session: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	state, cursor, err := s.actor.Fold(ctx, id, 0)
+	r, err := read[DeleteRequest](data)
+	if err != nil {
+		return nil, err
+	}
+	id, state, cursor, err := s.find(ctx, r.Session)
 	switch {
 	case err != nil:
 		return nil, err
-	case cursor == 0:
-		return nil, fault.New(fault.NotFound, "there is no session %s", id)
 	case cursor != r.Cursor:
 		return nil, fault.New(fault.Conflict, "%s has news since cursor %d: it is not dormant", id, r.Cursor)
 	case !state.Quiet():
@@ -124,4 +113,26 @@ func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
 		return nil, err
 	}
 	return Deleted{Cursor: at}, nil
+}
+
+// read is a question, decoded.
+func read[R any](data []byte) (R, error) {
+	var r R
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fault.New(fault.Invalid, "the question cannot be read: %w", err)
+	}
+	return r, nil
+}
+
+// find folds a session up to its last event. One that nobody has written to is fault.NotFound.
+func (s *Service) find(ctx context.Context, name string) (session.ID, turn.State, uint64, error) {
+	id, err := session.Parse(name)
+	if err != nil {
+		return "", turn.State{}, 0, fault.New(fault.Invalid, "session: %w", err)
+	}
+	state, cursor, err := s.actor.Fold(ctx, id, 0)
+	if err == nil && cursor == 0 {
+		err = fault.New(fault.NotFound, "there is no session %s", id)
+	}
+	return id, state, cursor, err
 }

@@ -85,22 +85,21 @@ func TestTheFallbackAnswers(t *testing.T) {
 		name  string
 		play  http.HandlerFunc
 		cause turnv1.Cause
-		asks  int64 // of the first
 		held  bool
 	}{
-		{"503", status(503, openAI.body("no luck")), turnv1.ModelUnavailable, 3, false},
-		{"529", status(529, ""), turnv1.ModelUnavailable, 3, false},
-		{"429 for an hour", status(429, "", "Retry-After", "3600"), turnv1.ModelUnavailable, 1, true},
-		{"401", status(401, openAI.body(secretKey)), turnv1.ModelRefused, 1, true},
-		{"404", status(404, ""), turnv1.ModelRefused, 1, true},
-		{"400", status(400, openAI.body("bad tools")), turnv1.ModelRefused, 1, false},
-		{"a web page", sends("<html></html>"), turnv1.ModelGarbage, 1, false},
-		{"an empty answer", sends(openAI.start + openAI.end("stop")), turnv1.ModelGarbage, 1, false},
-		{"an error first", sends(openAI.start + openAI.fail("server_error", "no luck")), turnv1.ModelUnavailable, 1, false},
-		{"cut before the text", sends(openAI.start), turnv1.ModelGarbage, 1, false},
-		{"cut in a call", sends(openAI.start + cut), turnv1.ModelGarbage, 1, false},
-		{"reset", raw("", true), turnv1.ModelUnavailable, 1, false},
-		{"silence", silent, turnv1.TimedOut, 1, false},
+		{"503", status(503, openAI.body("no luck")), turnv1.ModelUnavailable, false},
+		{"529", status(529, ""), turnv1.ModelUnavailable, false},
+		{"429 for an hour", status(429, "", "Retry-After", "3600"), turnv1.ModelUnavailable, true},
+		{"401", status(401, openAI.body(secretKey)), turnv1.ModelRefused, true},
+		{"404", status(404, ""), turnv1.ModelRefused, true},
+		{"400", status(400, openAI.body("bad tools")), turnv1.ModelRefused, false},
+		{"a web page", sends("<html></html>"), turnv1.ModelGarbage, false},
+		{"an empty answer", sends(openAI.start + openAI.end("stop")), turnv1.ModelGarbage, false},
+		{"an error first", sends(openAI.start + openAI.fail("server_error", "no luck")), turnv1.ModelUnavailable, false},
+		{"cut before the text", sends(openAI.start), turnv1.ModelGarbage, false},
+		{"cut in a call", sends(openAI.start + cut), turnv1.ModelGarbage, false},
+		{"reset", raw("", true), turnv1.ModelUnavailable, false},
+		{"silence", silent, turnv1.TimedOut, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,8 +111,8 @@ func TestTheFallbackAnswers(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 			var n int64
-			if asked := one.since(&n); asked != c.asks {
-				t.Errorf("the first was asked %d times, want %d", asked, c.asks)
+			if asked := one.since(&n); asked != 1 { // others can answer: there is no second try
+				t.Errorf("the first was asked %d times", asked)
 			}
 			one.now(sends(openAI.answer(again)))
 			h.say(messagev1.Received{Text: nextSaid}, "k2")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
 // TestMisbehaviourInASummary: whatever comes instead of a summary, the history stays, and the next message is answered.
@@ -48,7 +49,11 @@ func TestMisbehaviourInASummary(t *testing.T) {
 				body.Store(string(data))
 				sends(openAI.answer("fine"))(w, r)
 			})
-			h := startWith(t, pair(t, provider, provider, short()))
+			limits := turn.Limits{}
+			if c.cause == turnv1.TimedOut {
+				limits = short()
+			}
+			h := startWith(t, pair(t, provider, provider, limits))
 			h.say(messagev1.Received{Text: firstSaid}, "k1")
 			until[turnv1.Completed](h)
 			h.say(messagev1.Control{Verb: messagev1.Compact}, "c1")
