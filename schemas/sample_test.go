@@ -22,7 +22,7 @@ var (
 	outcome  = turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 2, Model: "local/qwen3", Usage: usage, Tried: []turnv1.Try{
 		{Model: "claude/opus", Cause: turnv1.ModelUnavailable, Detail: "HTTP 529"},
 	}}
-	usage = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true}
+	usage = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true, Estimated: true}
 	ref   = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
 )
 
@@ -44,8 +44,8 @@ var samples = []envelope.Body{
 		Outcome: outcome, Answers: []string{"m1"}, Cause: turnv1.ModelUnavailable,
 		Text: "The model could not be reached.", Detail: "dial tcp 127.0.0.1:8080: connection refused",
 	},
-	turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "k1", Reason: turnv1.Stopped, Text: "Stopped."},
-	turnv1.Overflowed{Outcome: outcome, Detail: "maximum context length is 8192 tokens"},
+	turnv1.Cancelled{Turn: "m1/t", Answers: []string{"m1"}, By: "k1", Reason: turnv1.Stopped, Text: "Stopped.", Model: "local/qwen3", Usage: usage},
+	turnv1.Overflowed{Outcome: outcome, Tokens: 9000, Detail: "maximum context length is 8192 tokens"},
 	turnv1.CompactionStarted{Compaction: "m1/t/c", Attempt: 1, Worker: "W7kq2nRz", Deadline: deadline, Through: "m1/t", By: "k1"},
 	turnv1.CompactionFailed{
 		Compaction: "m1/t/c", Attempt: 1, By: "k1", Model: "local/qwen3", Usage: usage, Cause: turnv1.ModelUnavailable,
@@ -56,7 +56,7 @@ var samples = []envelope.Body{
 		Model: "local/qwen3", Usage: usage, Text: "12 turns are summarised.",
 	},
 	turnv1.SessionConfigured{By: "k1", Setting: turnv1.QueueSetting, Value: "steer", Text: "Messages are taken up at once."},
-	turnv1.SessionReset{By: "k1"},
+	turnv1.SessionReset{By: "k1", Text: "A new beginning."},
 	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
 		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9, Silent: 1},
 	}},

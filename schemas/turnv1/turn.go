@@ -59,6 +59,7 @@ type Usage struct {
 	CacheWrite int   `json:"cache_write,omitempty"` // of Input, written to it
 	Cost       int64 `json:"cost,omitempty"`        // billionths of a US dollar; counts only with Priced
 	Priced     bool  `json:"priced,omitempty"`      // a price of the model was known; else the cost is unknown, not 0
+	Estimated  bool  `json:"estimated,omitempty"`   // the call ended before the provider told: jetclaw's own count of the request
 }
 
 // Try is a model that was asked before the one that answered.
@@ -119,6 +120,7 @@ type Failed struct {
 // Overflowed ends a model call whose request was too long for the model. The turn goes on with a shorter one.
 type Overflowed struct {
 	Outcome
+	Tokens int    `json:"tokens,omitempty"` // of the request, estimated
 	Detail string `json:"detail,omitempty"` // what the provider said
 }
 
@@ -138,6 +140,10 @@ type Cancelled struct {
 	By      string   `json:"by"`             // id of the control or message that led to it
 	Reason  Reason   `json:"reason,omitempty"`
 	Text    string   `json:"text,omitempty"` // what the person is told
+	// Model is the one that was being asked, as far as is known, and Usage what that call has used at least; "" when no call
+	// was under way.
+	Model string `json:"model,omitempty"`
+	Usage Usage  `json:"usage,omitzero"`
 }
 
 // Setting is what a person may choose for one session.
@@ -193,7 +199,8 @@ type SessionCompacted struct {
 
 // SessionReset begins afresh: what came before is no longer shown to the model.
 type SessionReset struct {
-	By string `json:"by"` // id of the control
+	By   string `json:"by"`             // id of the control
+	Text string `json:"text,omitempty"` // what the person is told
 }
 
 // Spend is what model calls of one day and model have used.

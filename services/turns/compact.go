@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -13,6 +14,9 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
+
+// maxSummary is the most of a summary that is kept, in bytes. It was asked for much less.
+const maxSummary = 32 << 10
 
 // compact has finished turns summarised. Whatever goes wrong keeps the history as it is.
 func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelope.Body, error) {
@@ -28,10 +32,21 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
 	got, err := c.route.Generate(call, a.chain(s), func(m Model) model.Request {
-		return prompt.Summarise(past, s.Summary, a.window(m, c.prices))
+		window := a.window(m, c.prices)
+		if s.Room > 0 {
+			window = min(window, s.Room)
+		}
+		return prompt.Summarise(past, s.Summary, window)
 	}, func(string) {})
 	usage := c.charge(got.Model, got.Answer.Usage)
 	summary := strings.TrimSpace(strings.ToValidUTF8(got.Answer.Text, "�"))
+	if len(summary) > maxSummary {
+		n := maxSummary
+		for !utf8.RuneStart(summary[n]) {
+			n--
+		}
+		summary = summary[:n] + "\n[cut: the summary was longer]"
+	}
 	if err == nil && summary == "" {
 		err = &model.Error{Class: model.Garbage, Cause: turnv1.ModelGarbage, Text: "The summary was empty."}
 	}

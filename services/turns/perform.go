@@ -80,7 +80,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	cause, text, detail := c.why(call, err, w.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
 	c.log.Warn("model call failed", "session", w.Session, "turn", t.ID, "model", out.Model, "cause", cause, "detail", detail)
 	if cause == turnv1.ContextOverflow {
-		return turnv1.Overflowed{Outcome: out, Detail: detail}, nil
+		return turnv1.Overflowed{Outcome: out, Tokens: plan.Tokens, Detail: detail}, nil
 	}
 	return turnv1.Failed{Outcome: out, Answers: t.Messages, Cause: cause, Text: text, Detail: detail}, nil
 }

@@ -76,7 +76,12 @@ func (b *Book) Add(ev envelope.Event) {
 		b.call(ev, body.Model, body.Usage, true)
 	case turnv1.Failed:
 		if body.Model != "" { // else the turn failed without one: a budget, a deadline, too many take-overs
-			b.call(ev, body.Model, body.Usage, false)
+			// An answer that broke off was made, and is paid for, whoever reads it.
+			b.call(ev, body.Model, body.Usage, body.Cause == turnv1.ModelGarbage)
+		}
+	case turnv1.Cancelled:
+		if body.Model != "" { // a call was cut off
+			b.call(ev, body.Model, body.Usage, true)
 		}
 	case turnv1.Overflowed:
 		b.call(ev, body.Model, body.Usage, false)

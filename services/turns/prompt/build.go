@@ -75,6 +75,9 @@ func (in Input) budget() int {
 	if in.State.Turn != nil {
 		budget >>= min(max(in.State.Turn.Overflows, 0), maxOverflows)
 	}
+	if room := in.State.Room; room > 0 {
+		budget = min(budget, room)
+	}
 	return budget
 }
 

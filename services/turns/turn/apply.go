@@ -141,12 +141,18 @@ func (s State) stepped(ev envelope.Event, b turnv1.Stepped) State {
 	return s
 }
 
-// overflowed leaves everything as it was before the call: it is made again, with less.
+// overflowed leaves everything as it was before the call: it is made again, with less. Later requests are shorter, too.
 func (s State) overflowed(ev envelope.Event, b turnv1.Overflowed) State {
 	if !s.answers(b.Outcome) || !s.Turn.Open {
 		return s
 	}
 	s = s.spent(b.Outcome)
+	if b.Tokens > 0 { // not less than any model has: a short request that is refused was not too long
+		room := max(b.Tokens/2, smallestRoom)
+		if s.Room == 0 || room < s.Room {
+			s.Room = room
+		}
+	}
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.Overflows++
 		t.close(ev)
@@ -195,7 +201,12 @@ func (s State) cancelled(ev envelope.Event, b turnv1.Cancelled) State {
 		return s
 	case s.Turn == nil || s.Turn.ID != b.Turn:
 		return s
-	case b.Reason == turnv1.Interrupted:
+	}
+	if b.Model != "" {
+		s.Usage = s.Usage.plus(b.Usage)
+	}
+	switch b.Reason { //nolint:exhaustive // the others end a turn as old events do, which have no reason
+	case turnv1.Interrupted:
 		return s.end(ev.ID, b.Answers, noteInterrupted)
 	}
 	return s.end(ev.ID, b.Answers, noteCancelled)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/money"
 )
 
 // over ends a turn that has used up what it may, before its next model call; nil when it may go on.
@@ -26,10 +27,10 @@ func (t *Turn) over(r Rules) machine.Step {
 	case b.Cost > 0 && t.Usage.Unpriced > 0:
 		return stop(turnv1.OverBudget,
 			"an answer may cost %s (limits.money), but the price of %s is not known. Give it under models.prices, or remove the limit.",
-			Dollars(b.Cost), t.Model)
+			money.Dollars(b.Cost), t.Model)
 	case b.Cost > 0 && t.Usage.Cost >= b.Cost:
 		return stop(turnv1.OverBudget,
-			"this answer has cost %s of the %s that one may (limits.money). Ask me to go on, or raise the limit.", Dollars(t.Usage.Cost), Dollars(b.Cost))
+			"this answer has cost %s of the %s that one may (limits.money). Ask me to go on, or raise the limit.", money.Dollars(t.Usage.Cost), money.Dollars(b.Cost))
 	}
 	return nil
 }
@@ -40,21 +41,4 @@ func (t *Turn) CallsLeft(b Budget) int {
 		return -1
 	}
 	return max(0, b.Calls-t.Calls)
-}
-
-// Dollars writes billionths of a US dollar: to the cent, below one to the millionth of a dollar, of which something is
-// at least one.
-func Dollars(nano int64) string {
-	const cent, micro = 10_000_000, 1000
-	switch {
-	case nano < 0:
-		return "-" + Dollars(max(-nano, 0)) // there is no opposite of the least
-	case nano == 0 || nano >= cent:
-		n := nano / cent
-		if nano%cent >= cent/2 {
-			n++
-		}
-		return fmt.Sprintf("$%d.%02d", n/100, n%100)
-	}
-	return fmt.Sprintf("$0.%06d", max(1, (nano+micro/2)/micro))
 }

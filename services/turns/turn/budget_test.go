@@ -70,25 +70,6 @@ func TestCallsLeft(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
-	for nano, want := range map[int64]string{
-		0: "$0.00", 1: "$0.000001", 1499: "$0.000001", 1500: "$0.000002", 9_999_000: "$0.009999", 10_000_000: "$0.01", 14_999_999: "$0.01",
-		15_000_000: "$0.02", 1_234_000_000: "$1.23", -20_000_000: "-$0.02",
-	} {
-		if got := turn.Dollars(nano); got != want {
-			t.Errorf("%d is %s, want %s", nano, got, want)
-		}
-	}
-	for want, total := range map[string]turn.Total{
-		"$0.00": {}, "$0.05": {Cost: 50_000_000}, "unknown (the model has no price; see models.prices)": {Unpriced: 9},
-		"$0.05, and 9 tokens of unknown price": {Cost: 50_000_000, Unpriced: 9},
-	} {
-		if got := total.Money(); got != want {
-			t.Errorf("%+v is %s", total, got)
-		}
-	}
-}
-
 func TestRules(t *testing.T) {
 	if err := turn.DefaultRules().Validate(); err != nil {
 		t.Fatal(err)
@@ -110,5 +91,16 @@ func TestRules(t *testing.T) {
 	step, _ := s.Next(machine.View{}, r).(machine.Append)
 	if b, ok := step.Body.(noticev1.Posted); !ok || s.ModelRef(r) != "a/c" || !strings.Contains(b.Text, "chosen for this session; the agent's is a/b") {
 		t.Errorf("got %s", compact(step.Body))
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for want, total := range map[string]turn.Total{
+		"nothing was used": {}, "$0.05": {Cost: 50_000_000}, "unknown, 9 tokens have no price (models.prices)": {Input: 9, Unpriced: 9},
+		"$0.05, and 9 tokens of unknown price": {Cost: 50_000_000, Input: 9, Unpriced: 9}, "$0.00": {Input: 5},
+	} {
+		if got := total.Money(); got != want {
+			t.Errorf("%+v is %s", total, got)
+		}
 	}
 }

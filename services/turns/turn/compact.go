@@ -80,13 +80,30 @@ func (s State) afterCompaction(by, model string, u turnv1.Usage) State {
 	return s
 }
 
+// smallestRoom is a window that every model has, in tokens.
+const smallestRoom = 1000
+
+// smallestDue keeps a small window from having every turn summarised, in bytes.
+const smallestDue = 4 << 10
+
+// bounds are those of r, or tighter ones when a model has refused requests for their length.
+func (s State) bounds(r Rules) Compact {
+	c := r.Compact
+	if s.Room > 0 && c.Due > 0 {
+		c.Due = min(c.Due, max(s.Room*bytesPerToken/2, smallestDue))
+		c.Keep = min(c.Keep, c.Due/4)
+	}
+	return c
+}
+
 // due says whether finished turns are to be summarised without being asked for.
 func (s State) due(r Rules) bool {
-	return r.Compact.Due > 0 && s.Bytes > r.Compact.Due && s.Bytes >= s.Retry && len(s.Past) > 1
+	c := s.bounds(r)
+	return c.Due > 0 && s.Bytes > c.Due && s.Bytes >= s.Retry && len(s.Past) > 1
 }
 
 // starved says that messages have kept a compaction from happening for too long: the next one waits for it.
-func (s State) starved(r Rules) bool { return s.due(r) && s.Bytes > r.Compact.Due*3/2 }
+func (s State) starved(r Rules) bool { return s.due(r) && s.Bytes > s.bounds(r).Due*3/2 }
 
 // givesWay says that the compaction is ended for what comes next in the inbox: a message, unless the compaction was asked
 // for or messages have kept it waiting for too long, or the wish to begin afresh, which leaves nothing to summarise.
@@ -103,8 +120,8 @@ func (s State) givesWay(r Rules) bool {
 
 // beginCompaction claims the summary of finished turns: of all of them, or of all but the newest.
 func (s State) beginCompaction(v machine.View, r Rules, by string, all bool) machine.Step {
-	last, kept := len(s.Past)-1, 0
-	for !all && last > 0 && kept+s.Past[last].Bytes <= r.Compact.Keep {
+	last, kept, keep := len(s.Past)-1, 0, s.bounds(r).Keep
+	for !all && last > 0 && kept+s.Past[last].Bytes <= keep {
 		kept += s.Past[last].Bytes
 		last--
 	}

@@ -20,7 +20,7 @@ func (s State) Next(v machine.View, r Rules) machine.Step {
 	case len(s.Orders) > 0:
 		return s.reply(s.Orders[0], v, r)
 	case s.Stop != nil:
-		return s.stop()
+		return s.stop(r)
 	}
 	if step := s.overfull(r); step != nil {
 		return step
@@ -36,7 +36,7 @@ func (s State) Next(v machine.View, r Rules) machine.Step {
 
 // stop ends what the stop binds to, in one event: the messages that waited and the turn that ran; before that a compaction
 // that somebody waits for. Whoever asks does it: the owner of a claim is fenced by this very append.
-func (s State) stop() machine.Step {
+func (s State) stop(r Rules) machine.Step {
 	st := s.Stop
 	if c := s.Compaction; c != nil && st.Compaction == c.ID && s.Turn == nil {
 		return machine.Append{Cause: st.ID, Tell: c.Claim.Worker, Body: turnv1.CompactionFailed{
@@ -66,9 +66,24 @@ func (s State) stop() machine.Step {
 	if waited > 0 && turn != "" {
 		text = fmt.Sprintf("Stopped, and %s dropped.", counted(waited, "waiting message"))
 	}
-	return machine.Append{Cause: st.ID, Tell: tell, Body: turnv1.Cancelled{
-		Turn: turn, Answers: answers, By: st.ID, Reason: turnv1.Stopped, Text: text,
-	}}
+	body := turnv1.Cancelled{Turn: turn, Answers: answers, By: st.ID, Reason: turnv1.Stopped, Text: text}
+	if turn != "" {
+		body.Model, body.Usage = s.lost(r)
+	}
+	return machine.Append{Cause: st.ID, Tell: tell, Body: body}
+}
+
+// lost is the model call that is cut off when the running turn is cancelled: the provider tells what it has used at the end
+// of an answer only, so the request is estimated, as the least that it was. Without an open call it is nothing.
+func (s State) lost(r Rules) (model string, u turnv1.Usage) {
+	t := s.Turn
+	if !t.Open {
+		return "", turnv1.Usage{}
+	}
+	if model = t.Model; model == "" {
+		model = s.ModelRef(r)
+	}
+	return model, turnv1.Usage{Input: (s.Bytes + size(t.Entries)) / bytesPerToken, Estimated: true}
 }
 
 // overfull drops messages when more wait than may, and says so. The one that comes next when no turn runs does not wait:
@@ -102,10 +117,13 @@ func (s State) overfull(r Rules) machine.Step {
 }
 
 func waits(n int) string {
-	if n == 1 {
-		return "1 waits"
+	switch n {
+	case 0:
+		return "nothing waits"
+	case 1:
+		return "1 message waits"
 	}
-	return fmt.Sprintf("%d wait", n)
+	return fmt.Sprintf("%d messages wait", n)
 }
 
 // head is what comes next in the inbox, or nil.
@@ -125,7 +143,9 @@ func (s State) idle(v machine.View, r Rules) machine.Step {
 	case head == nil:
 		return nil
 	case head.Verb == messagev1.New && (!head.Keep || len(s.Past) == 0 && s.Summary == nil):
-		return machine.Append{Body: turnv1.SessionReset{By: head.ID}, Cause: head.ID}
+		return machine.Append{Body: turnv1.SessionReset{By: head.ID, Text: "A new beginning."}, Cause: head.ID}
+	case head.Verb == messagev1.New && len(s.Past) == 0:
+		return post(head.ID, "A new beginning: what was before is a summary already.")
 	case !head.message() && len(s.Past) == 0:
 		return post(head.ID, "There is nothing to summarise.")
 	case !head.message():
@@ -172,9 +192,11 @@ func (s State) run(v machine.View, r Rules) machine.Step {
 	switch {
 	case len(waiting) > 0 && s.mode(r) == Interrupt:
 		newest := waiting[len(waiting)-1].ID
-		return machine.Append{Cause: newest, Tell: s.owner(), Body: turnv1.Cancelled{
+		body := turnv1.Cancelled{
 			Turn: t.ID, Answers: slices.Clone(t.Messages), By: newest, Reason: turnv1.Interrupted, Text: "Interrupted by your next message.",
-		}}
+		}
+		body.Model, body.Usage = s.lost(r)
+		return machine.Append{Cause: newest, Tell: s.owner(), Body: body}
 	case s.Compaction != nil:
 		return s.compact(v, r)
 	case t.Open:

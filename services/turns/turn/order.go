@@ -10,6 +10,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/money"
 )
 
 // service is who posts the notices of this machine.
@@ -142,6 +143,8 @@ func (s State) status(v machine.View, r Rules) string {
 		line("Running: waits for %s", counted(len(s.OpenCalls()), "tool call"))
 	case s.Compaction != nil:
 		line("Running: the past is being summarised")
+	case s.queued() > 0 && s.mode(r) == Collect:
+		line("Running: nothing yet; what waits is answered together once nothing has come for %s", r.Queue.Debounce)
 	default:
 		line("Running: nothing")
 	}
@@ -168,12 +171,14 @@ func (s State) queued() int {
 // Money says what it cost. What has no known price is said to be unknown.
 func (t Total) Money() string {
 	switch {
+	case t.Tokens() == 0 && t.Cost == 0:
+		return "nothing was used"
 	case t.Unpriced == 0:
-		return Dollars(t.Cost)
+		return money.Dollars(t.Cost)
 	case t.Cost == 0:
-		return "unknown (the model has no price; see models.prices)"
+		return fmt.Sprintf("unknown, %d tokens have no price (models.prices)", t.Unpriced)
 	}
-	return fmt.Sprintf("%s, and %d tokens of unknown price", Dollars(t.Cost), t.Unpriced)
+	return fmt.Sprintf("%s, and %d tokens of unknown price", money.Dollars(t.Cost), t.Unpriced)
 }
 
 func counted(n int, what string) string {

@@ -109,7 +109,7 @@ func (s State) answered(commands ...string) State {
 func (s State) configured(b turnv1.SessionConfigured) State {
 	switch b.Setting {
 	case turnv1.ModelSetting:
-		s.Settings.Model = b.Value
+		s.Settings.Model, s.Room = b.Value, 0
 	case turnv1.QueueSetting:
 		s.Settings.Queue = Mode(b.Value)
 	}

@@ -36,6 +36,7 @@ type State struct {
 	Compaction *Compaction `json:"compaction,omitempty"` // the one that runs; never written through
 	Ended      string      `json:"ended,omitempty"`      // id of the event that ended the last turn
 	Retry      int         `json:"retry,omitempty"`      // after a compaction that failed: the Bytes at which it is due again
+	Room       int         `json:"room,omitempty"`       // tokens that a request may have, as refusals have taught; 0: not known
 	Settings   Settings    `json:"settings,omitzero"`    // chosen for this session
 	Usage      Total       `json:"usage"`                // of all model calls of the session
 	Seen       []Fact      `json:"seen,omitempty"`       // the last facts from outside, oldest first, at most remembered

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/services/turns/ledger"
+	"github.com/jetclaw/jetclaw/services/turns/money"
 )
 
 // Budget is what may be used in one UTC day; 0 is no limit.
@@ -60,7 +61,7 @@ func (s scope) check(book *ledger.Book, day string, now time.Time) string {
 	unknown := used.Unpriced > 0 || used.Silent > 0
 	switch {
 	case s.Money > 0 && used.Cost >= s.Money:
-		return s.over(ledger.Dollars(used.Cost)+" of "+ledger.Dollars(s.Money)+" are used", s.path+".money", now)
+		return s.over(money.Dollars(used.Cost)+" of "+money.Dollars(s.Money)+" are used", s.path+".money", now)
 	case s.Tokens > 0 && used.Tokens() >= s.Tokens:
 		return s.over(fmt.Sprintf("%d of %d tokens are used", used.Tokens(), s.Tokens), s.path+".tokens", now)
 	case s.Money > 0 && unknown:
@@ -83,7 +84,7 @@ func (s scope) unpriced(used ledger.Row, models []string, now time.Time) string 
 		how = fmt.Sprintf("use another model, or remove %s.money to go on today; if it is free, say so in models.prices", s.path)
 	}
 	return fmt.Sprintf("Whether the budget of today %s (%s) is used up cannot be said: %s. It is taken as used up until %s. To change that, %s.",
-		s.whose, ledger.Dollars(s.Money), why, anew(now), how)
+		s.whose, money.Dollars(s.Money), why, anew(now), how)
 }
 
 // anew is when the next day begins.
