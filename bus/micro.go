@@ -173,7 +173,7 @@ func (e *endpoint) answer(reply string, data []byte, wait string) {
 		e.refuse(reply, err)
 		return
 	}
-	b, err := json.Marshal(res)
+	b, err := compact(res)
 	if err != nil {
 		e.refuse(reply, fmt.Errorf("%s: encode the answer: %w", e.subject, err))
 		return

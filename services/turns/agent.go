@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -42,7 +41,7 @@ type agent struct {
 	space *workspace.Workspace // nil: none
 
 	mu   sync.Mutex
-	told string // guarded by mu; the problems of the workspace that were logged last
+	told []string // guarded by mu; the problems of the workspace that were logged last, never written through
 }
 
 // files are those of the workspace, and its skills. What is wrong with them is logged when it changes.
@@ -51,20 +50,26 @@ func (a *agent) files(log *slog.Logger) ([]prompt.File, []prompt.Skill) {
 		return nil, nil
 	}
 	files, skills, problems := a.space.Load()
-	var told strings.Builder
-	for _, p := range problems {
-		told.WriteString(p.String())
-		told.WriteString("\n")
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.String()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.told != told.String() {
-		a.told = told.String()
-		for _, p := range problems {
-			log.Warn("workspace", "folder", a.Workspace, "problem", p.String())
+	if !slices.Equal(a.told, texts) {
+		a.told = texts
+		for _, text := range texts {
+			log.Warn("workspace", "folder", a.Workspace, "problem", text)
 		}
 	}
 	return files, skills
+}
+
+// problems are what was wrong with the workspace when it was last read.
+func (a *agent) problems() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.told
 }
 
 // agents are all of them.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -14,9 +13,6 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
-
-// maxSummary is the most of a summary that is kept, in bytes. It was asked for much less.
-const maxSummary = 32 << 10
 
 // compact has finished turns summarised. Whatever goes wrong keeps the history as it is.
 func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelope.Body, error) {
@@ -39,14 +35,7 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 		return prompt.Summarise(past, s.Summary, window)
 	}, func(string) {})
 	usage := c.charge(got.Model, got.Answer.Usage)
-	summary := strings.TrimSpace(strings.ToValidUTF8(got.Answer.Text, "�"))
-	if len(summary) > maxSummary {
-		n := maxSummary
-		for !utf8.RuneStart(summary[n]) {
-			n--
-		}
-		summary = summary[:n] + "\n[cut: the summary was longer]"
-	}
+	summary := shortened(strings.TrimSpace(strings.ToValidUTF8(got.Answer.Text, "�")), maxSummary, "summary")
 	if err == nil && summary == "" {
 		err = &model.Error{Class: model.Garbage, Cause: turnv1.ModelGarbage, Text: "The summary was empty."}
 	}
@@ -63,7 +52,7 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	cause, text, detail := c.why(call, err, w.Deadline.Add(-a.Limits.Grace).Sub(co.Claim.At))
+	cause, text, detail := c.why(call, err, len(got.Tried) > 0, w.Deadline.Add(-a.Limits.Grace).Sub(co.Claim.At))
 	c.log.Warn("compaction failed", "session", w.Session, "through", co.Through, "model", got.Model, "cause", cause, "detail", detail)
 	return turnv1.CompactionFailed{
 		Compaction: co.ID, Attempt: co.Claim.Attempt, By: co.By, Model: got.Model, Usage: usage, Cause: cause,

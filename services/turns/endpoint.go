@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -20,6 +21,8 @@ type ContextRequest struct {
 	Session string `json:"session"`
 	From    int    `json:"from,omitempty"`   // index of the first message that is wanted
 	Cursor  uint64 `json:"cursor,omitempty"` // of the answer that this one goes on from; 0 for the first
+	// Brief asks for the models alone, also of a session that nobody has written to yet.
+	Brief bool `json:"brief,omitempty"`
 }
 
 // Context is what the next model call of a session would show. A long one comes in several answers.
@@ -32,8 +35,9 @@ type Context struct {
 	Tokens   int             `json:"tokens"` // estimated, of the request
 	Parts    []prompt.Part   `json:"parts"`
 	Tools    []model.Tool    `json:"tools"`
-	Messages []model.Message `json:"messages"`       // from From on, as many as fit
-	Next     int             `json:"next,omitempty"` // index of the message to go on from; 0: that is all
+	Messages []model.Message `json:"messages"`           // from From on, as many as fit
+	Next     int             `json:"next,omitempty"`     // index of the message to go on from; 0: that is all
+	Problems []string        `json:"problems,omitempty"` // of the workspace
 }
 
 // answerBytes bounds the messages of one answer.
@@ -48,6 +52,7 @@ func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 	}
 	id, state, cursor, err := s.find(ctx, r.Session)
 	switch {
+	case r.Brief && fault.KindOf(err) == fault.NotFound: // it would begin like this
 	case err != nil:
 		return nil, err
 	case r.Cursor != 0 && r.Cursor != cursor:
@@ -59,9 +64,20 @@ func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%w", err)
 	}
-	plan := s.calls.plan(a, state, m)
 	out.Endpoint, out.Window = m.Endpoint(), a.window(m, s.calls.prices)
+	if r.Brief {
+		return out, nil
+	}
+	plan := s.calls.plan(a, state, m)
+	out.Problems = a.problems()
 	out.Tokens, out.Parts, out.Tools = plan.Tokens, plan.Parts, plan.Tools
+	for _, x := range state.Past {
+		for i := range out.Parts {
+			if p := &out.Parts[i]; p.Name == "turn "+x.Turn {
+				p.Note = strings.TrimSpace(excerpt(x.Entries) + "  " + p.Note)
+			}
+		}
+	}
 	room := answerBytes
 	for i := max(0, r.From); i < len(plan.Messages); i++ {
 		encoded, err := json.Marshal(plan.Messages[i])
@@ -75,6 +91,19 @@ func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 		out.Messages = append(out.Messages, plan.Messages[i])
 	}
 	return out, nil
+}
+
+// excerpt is how a turn begins, for a person to recognise it by.
+func excerpt(entries []turn.Entry) string {
+	const longest = 40
+	if len(entries) == 0 {
+		return ""
+	}
+	text := strings.Join(strings.Fields(entries[0].Text[:min(len(entries[0].Text), 8*longest)]), " ")
+	if r := []rune(strings.ToValidUTF8(text, "")); len(r) > longest {
+		return string(r[:longest-1]) + "…"
+	}
+	return text
 }
 
 // DeleteRequest asks for the tombstone of a session (svc.turns.delete). What lies below it can then be purged.

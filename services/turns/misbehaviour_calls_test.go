@@ -58,8 +58,8 @@ func callKinds(d dialect) []kind {
 		one("half of a pair in arguments", "c1", "look", `{"a":"\ud83d"}`, made(`look {"a":"\ud83d"}`)),
 		one("NUL in arguments", "c1", "look", `{"a":"\u0000"}`, made(`look {"a":"\u0000"}`)),
 		one("the key in arguments", "c1", "look", `{"a":"`+secretKey+`"}`, made(`look {"a":"[key]"}`)),
-		one("1 MB of arguments", "c1", "look", long, want{made: []string{"look " + long}, long: true}),
-		one("7 MB of arguments", "c1", "look", longer, want{made: []string{"look " + longer}, long: true}),
+		one("1 MB of arguments", "c1", "look", long, want{refused: []string{"the arguments have 1000008 bytes, more than the 65536 that are allowed"}}),
+		one("7 MB of arguments", "c1", "look", longer, want{refused: []string{"the arguments have 7000008 bytes, more than the 65536 that are allowed"}}),
 		{
 			name: "200 calls at once", play: sends(d.calls(many...)),
 			want: want{cause: turnv1.ModelGarbage, says: "asked for 200 tool calls at once", asks: 1},

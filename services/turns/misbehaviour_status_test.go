@@ -60,8 +60,8 @@ func statusKinds(d dialect, thief string) []kind {
 			want: want{cause: turnv1.ModelUnavailable, says: "Try again in 1h0m0s", asks: 1, held: "asks to be left alone until"},
 		},
 		{
-			name: "status 503 for ever", play: status(503, body, "Retry-After", "999999999999999999999"),
-			want: want{cause: turnv1.ModelUnavailable, says: "Try again in 24h0m0s", asks: 1, held: "asks to be left alone until"},
+			name: "status 503 for ever", play: status(503, body, "Retry-After", "999999999999999999999"), // not believed
+			want: want{text: better, asks: 2},
 		},
 		{
 			name: "status 429 without credit", play: status(429, `{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}`),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -77,7 +78,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	cause, text, detail := c.why(call, err, w.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
+	cause, text, detail := c.why(call, err, len(out.Tried) > 0, w.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
 	c.log.Warn("model call failed", "session", w.Session, "turn", t.ID, "model", out.Model, "cause", cause, "detail", detail)
 	if cause == turnv1.ContextOverflow {
 		return turnv1.Overflowed{Outcome: out, Tokens: plan.Tokens, Detail: detail}, nil
@@ -90,14 +91,16 @@ func (c *caller) within(ctx context.Context, a *agent, deadline time.Time) (cont
 	return context.WithDeadlineCause(ctx, deadline.Add(-a.Limits.Grace), errCallTime)
 }
 
-// why says what went wrong with a call: its class, what the person is told, and what the operator is.
-func (c *caller) why(call context.Context, err error, limit time.Duration) (cause turnv1.Cause, text, detail string) {
+// why says what went wrong with a call: its class, what the person is told, and what the operator is. several says that more
+// than one model was asked.
+func (c *caller) why(call context.Context, err error, several bool, limit time.Duration) (cause turnv1.Cause, text, detail string) {
 	var reported *model.Error
+	late, isReported := errors.Is(context.Cause(call), errCallTime), errors.As(err, &reported)
 	switch {
-	case errors.Is(context.Cause(call), errCallTime):
-		return turnv1.TimedOut, fmt.Sprintf("The model did not finish its answer within %s. Please try again, or ask for less at once.",
+	case late && !(several && isReported):
+		return turnv1.TimedOut, fmt.Sprintf("The model did not finish its answer within %s (limits.call). Please try again, or ask for less at once.",
 			limit.Round(100*time.Millisecond)), err.Error()
-	case errors.As(err, &reported):
+	case isReported:
 		return reported.Cause, reported.Text, reported.Detail
 	}
 	return turnv1.ModelUnavailable, "The model could not be used. Please try again.", err.Error()
@@ -127,7 +130,7 @@ func (c *caller) charge(ref string, u turnv1.Usage) turnv1.Usage {
 
 // outcome is the event of an answer.
 func (c *caller) outcome(out turnv1.Outcome, a model.Answer, offered []model.Tool, of *agent, t *turn.Turn) (envelope.Body, error) {
-	text := strings.ToValidUTF8(a.Text, "�")
+	text := shortened(strings.ToValidUTF8(a.Text, "�"), maxText, "answer")
 	if len(a.Calls) > 0 {
 		calls, err := model.Parse(a, offered, t)
 		if err != nil {
@@ -146,6 +149,23 @@ func (c *caller) outcome(out turnv1.Outcome, a model.Answer, offered []model.Too
 		text += "\n\n[The answer ends here: it reached the model's length limit.]"
 	}
 	return turnv1.Completed{Outcome: out, Answers: t.Messages, Text: text}, nil
+}
+
+const (
+	maxText    = 256 << 10 // bytes of an answer that are kept: a session keeps it in memory, and one message carries it
+	maxSummary = 32 << 10  // of a summary: every request from then on carries it
+)
+
+// shortened is at most limit bytes of text and, where something is left out, a note that says so.
+func shortened(text string, limit int, what string) string {
+	if len(text) <= limit {
+		return text
+	}
+	n := limit
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s\n\n[The %s ends here: %d more bytes are left out.]", text[:n], what, len(text)-n)
 }
 
 // bound refuses the calls beyond what the turn may make. left is -1 where there is no bound.

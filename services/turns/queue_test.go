@@ -120,7 +120,7 @@ func TestCommandsAreAnsweredBesideARunningCall(t *testing.T) {
 	within(t, g.asked)
 	h.say(messagev1.Received{Text: "two"}, "k2")
 	h.say(messagev1.Control{Verb: messagev1.Status}, "status")
-	if got := until[noticev1.Posted](h); !strings.Contains(got.Text, "local/fake-1") || !strings.Contains(got.Text, "followup, 1 waits") ||
+	if got := until[noticev1.Posted](h); !strings.Contains(got.Text, "local/fake-1") || !strings.Contains(got.Text, "followup, 1 message waits") ||
 		!strings.Contains(got.Text, "a model call") {
 		t.Errorf("got %s", got.Text)
 	}

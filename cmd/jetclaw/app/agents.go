@@ -43,7 +43,7 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// noteUnpriced warns of money limits that cannot be kept: they end turns as soon as a model has no price.
+// noteUnpriced warns of money limits that cannot be kept.
 func (e Env) noteUnpriced(c *turns.Config, s models.Setup) {
 	told := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
@@ -55,8 +55,8 @@ func (e Env) noteUnpriced(c *turns.Config, s models.Setup) {
 			p, _, _ := s.Find(ref)
 			if _, priced := c.Prices.Of(ref, p.Vendor); !priced && !told[ref] {
 				told[ref] = true
-				e.Notice("money is limited, but the price of " + ref + " is not known, so its answers end at the limit at once: " +
-					"give its price under models.prices")
+				e.Notice("money is limited, but the price of " + ref + " is not known: a turn ends before its second model call, and a " +
+					"budget of the day counts as used up after the first. Give its price under models.prices")
 			}
 		}
 	}

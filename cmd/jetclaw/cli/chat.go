@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/turns"
@@ -59,6 +64,9 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := knownAgent(e.Config, id); err != nil {
+		return err
+	}
 	// From here on Ctrl-C is an event; what it means depends on what is going on.
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
@@ -67,7 +75,7 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 	defer begin()
 	return e.WithServices(ctx, func(ctx context.Context, c app.Client) error {
 		begin()
-		s.introduce(c)
+		s.introduce(ctx, c, id)
 		t := &talk{
 			shell: s, home: e.Home, where: e.Config.Remote.URL, alone: c.At == "", stream: stream{screen: s.newScreen(nil), live: s.outTTY},
 			interrupts: interrupts, deltas: make(chan turns.Delta, deltaBuffer), notes: make(chan string, 1),
@@ -90,8 +98,29 @@ func (s *shell) chat(ctx context.Context, name string, args []string) error {
 	})
 }
 
-// introduce says who answers.
-func (s *shell) introduce(c app.Client) {
+// knownAgent refuses a session of an agent that the configuration does not have: a slip of the pen would be answered by
+// another model, on another budget. Who talks to a jetclaw elsewhere cannot know.
+func knownAgent(c *config.Config, id session.ID) error {
+	_, ok := c.Agents[id.Agent()]
+	if ok || c.Remote.URL != "" {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(c.Agents))
+	text := fmt.Sprintf("--session %s: there is no agent %q; there is %s", id, id.Agent(), strings.Join(names, ", "))
+	if n := suggest.Nearest(id.Agent(), names); n != "" {
+		text += `. Did you mean "` + n + `"?`
+	}
+	return usagef("%s", text)
+}
+
+// introduce says who answers in a session.
+func (s *shell) introduce(ctx context.Context, c app.Client, id session.ID) {
+	ctx, cancel := context.WithTimeout(ctx, introTime)
+	defer cancel()
+	chain, err := bus.Ask[turns.Context](ctx, c.Conn, "turns", "context", turns.ContextRequest{Session: string(id), Brief: true})
+	if err == nil && len(chain.Models) > 0 && !strings.HasPrefix(c.Models, chain.Models[0]+" ") {
+		c.Models = chain.Models[0] + " at " + chain.Endpoint
+	}
 	switch {
 	case c.At == "":
 		fmt.Fprintf(s.err, "model: %s\n", c.Models)
@@ -101,6 +130,9 @@ func (s *shell) introduce(c app.Client) {
 		fmt.Fprintf(s.err, "model: %s, by %s\n", c.Models, c.At)
 	}
 }
+
+// introTime is how long the turns service may take to say who answers: it may be busy, or not there yet.
+const introTime = 500 * time.Millisecond
 
 // deltaBuffer is how many pieces of an answer may wait to be shown; more are dropped, the whole comes at the end.
 const deltaBuffer = 1024

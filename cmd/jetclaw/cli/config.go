@@ -125,7 +125,7 @@ func (s *shell) configShow() *cobra.Command {
 		Example: "  jetclaw config show",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, c, err := s.load()
+			_, c, err := s.load(true)
 			if err != nil {
 				return err
 			}

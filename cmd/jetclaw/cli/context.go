@@ -69,7 +69,12 @@ func (s *shell) context(ctx context.Context, name string, asJSON bool) error {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(s.out).Encode(requestOf(got))
+			line, err := json.Marshal(requestOf(got))
+			if err != nil {
+				return fmt.Errorf("write the request as JSON: %w", err)
+			}
+			_, err = s.out.Write(append(jsonForTerminal(line), '\n'))
+			return err
 		}
 		out := bufio.NewWriter(s.out)
 		if err := showRequest(out, got); err != nil {
@@ -131,6 +136,7 @@ type request struct {
 	Parts    []requestPart   `json:"parts"`
 	Tools    []model.Tool    `json:"tools"`
 	Messages []model.Message `json:"messages"`
+	Problems []string        `json:"problems,omitempty"` // of the workspace
 }
 
 type requestPart struct {
@@ -143,6 +149,7 @@ func requestOf(c turns.Context) request {
 	r := request{
 		Session: c.Session, Cursor: c.Cursor, Models: c.Models, Endpoint: c.Endpoint, Window: c.Window, Tokens: c.Tokens,
 		Parts: []requestPart{}, Tools: append([]model.Tool{}, c.Tools...), Messages: append([]model.Message{}, c.Messages...),
+		Problems: c.Problems,
 	}
 	for _, p := range c.Parts {
 		r.Parts = append(r.Parts, requestPart{Name: p.Name, Tokens: p.Tokens, Note: p.Note})
@@ -171,6 +178,9 @@ func showRequest(out io.Writer, c turns.Context) error {
 	t.row("total, about", strconv.Itoa(c.Tokens))
 	if err := t.print(out); err != nil {
 		return err
+	}
+	for _, p := range c.Problems {
+		fmt.Fprintf(out, "\nnot as it should be: %s\n", flat(p))
 	}
 	if len(c.Tools) > 0 {
 		names := make([]string, len(c.Tools))

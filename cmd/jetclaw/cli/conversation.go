@@ -141,6 +141,9 @@ func (c *conversation) happened(e envelope.Event) {
 			c.stream.begin(b.Turn)
 		}
 		c.stream.finish(b.Text)
+		if text := standIn(b); text != "" {
+			c.aside(text)
+		}
 	case turnv1.Failed:
 		c.stream.ended(b.Turn)
 		c.aside(b.Text)

@@ -11,6 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/intake"
 )
 
@@ -87,6 +88,7 @@ func (t *talk) show(ctx context.Context, message string, r intake.Reply) error {
 	t.sawOnly(ctx, message, r.Cursor)
 	if r.Status == "completed" {
 		t.stream.finish(r.Text)
+		t.tellStandIn(ctx, r.Cursor)
 		return nil
 	}
 	t.stream.cut()
@@ -96,6 +98,24 @@ func (t *talk) show(ctx context.Context, message string, r intake.Reply) error {
 	}
 	fmt.Fprintln(t.err, forTerminal(r.Text))
 	return &toldError{exitFailed}
+}
+
+// tellStandIn says which model has answered, when it was not the one that was asked first.
+func (t *talk) tellStandIn(ctx context.Context, cursor uint64) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	e, err := t.desk.conn.Journal().Get(ctx, cursor)
+	if b, ok := e.Body.(turnv1.Completed); err == nil && ok && len(b.Tried) > 0 {
+		t.note(standIn(b))
+	}
+}
+
+// standIn says which model has answered in place of which; "" when it was the first that was asked.
+func standIn(b turnv1.Completed) string {
+	if len(b.Tried) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has answered, as %s could not (%s)", b.Model, b.Tried[0].Model, oneLine(b.Tried[0].Detail))
 }
 
 // sawOnly remembers that the person has seen the answer to a message, unless something lies before it that they have not:

@@ -161,8 +161,9 @@ func noArguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// load finds the home and reads its configuration; warnings go to stderr.
-func (s *shell) load() (home.Home, *config.Config, error) {
+// load finds the home and reads its configuration. With warn, what has a consequence is told on stderr: by what checks the
+// configuration and by the daemon, as it is the same every time.
+func (s *shell) load(warn bool) (home.Home, *config.Config, error) {
 	h, err := home.Find(s.lookup)
 	if err != nil {
 		return h, nil, usagef("%s", err)
@@ -172,14 +173,16 @@ func (s *shell) load() (home.Home, *config.Config, error) {
 		return h, nil, err
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(s.err, "warning: %s\n", w)
+		if warn {
+			fmt.Fprintf(s.err, "warning: %s\n", w)
+		}
 	}
 	return h, c, nil
 }
 
 // env is what package app needs, for a command. least is the level below which it does not log, whatever is configured.
 func (s *shell) env(command string, least slog.Level) (app.Env, error) {
-	h, c, err := s.load()
+	h, c, err := s.load(command == "run")
 	if err != nil {
 		return app.Env{}, err
 	}

@@ -31,9 +31,9 @@ func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
 	part := bus.ReplayOptions{Session: t.session(), From: cursor - min(cursor, lookBack)}
 	err := t.desk.conn.Replay(ctx, part, func(e envelope.Event) error {
 		switch e.Body.(type) {
-		case turnv1.Started, turnv1.Continued, turnv1.Resumed, turnv1.Stepped:
+		case turnv1.Started, turnv1.Continued, turnv1.Resumed, turnv1.Stepped, turnv1.Overflowed, turnv1.CompactionStarted:
 			busy = true
-		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled:
+		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionCompacted, turnv1.CompactionFailed:
 			busy = e.Cursor > cursor // what has just ended is about to be shown
 		}
 		return nil

@@ -14,8 +14,10 @@ import (
 const (
 	maxCalls  = 64
 	maxCallID = 64
-	maxTool   = 128 // bytes of a name that are kept; no provider knows longer ones
-	maxDepth  = 100 // of arguments; who reads an event has a limit for all of it
+	// maxArguments is the most of one call's arguments, in bytes: they are shown again with every request of the turn.
+	maxArguments = 64 << 10
+	maxTool      = 128 // bytes of a name that are kept; no provider knows longer ones
+	maxDepth     = 100 // of arguments; who reads an event has a limit for all of it
 )
 
 // Parse turns the calls of an answer into those of the event. What may not leave the turn (a tool that was not offered,
@@ -57,6 +59,8 @@ func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
 	var object map[string]json.RawMessage
 	switch err := json.Unmarshal(args, &object); {
 	case len(args) == 0: // some models leave them out for a tool without arguments
+	case len(args) > maxArguments:
+		c.Refusal = fmt.Sprintf("the arguments have %d bytes, more than the %d that are allowed. Do it in parts.", len(args), maxArguments)
 	case err != nil && cut:
 		c.Refusal = "the arguments are incomplete: the answer reached its length limit. Use shorter arguments."
 	case err != nil:

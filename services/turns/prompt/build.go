@@ -99,7 +99,7 @@ func Build(in Input) Plan {
 		if p.LeftOut == 1 {
 			note = "The conversation below begins in the middle: an earlier turn is left out."
 		}
-		p.part(Part{Name: "left out", Tokens: messageTokens + Tokens(note), Note: fmt.Sprintf("%d finished turns do not fit", p.LeftOut)})
+		p.part(Part{Name: "left out", Tokens: messageTokens + Tokens(note), Note: fmt.Sprintf("finished turns that do not fit: %d", p.LeftOut)})
 	}
 
 	w := newWriter(past[kept.first:], now)

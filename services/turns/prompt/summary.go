@@ -93,16 +93,24 @@ func render(x turn.Exchange, limit int) string {
 			who = "Person"
 		}
 		if !blank(e.Text) {
-			fmt.Fprintf(&b, "%s: %s\n", who, cut(e.Text, limit))
+			fmt.Fprintf(&b, "%s: %s\n", who, inset(cut(e.Text, limit)))
 		}
 		for _, c := range e.Calls {
 			result := c.Result
 			if blank(result) {
 				result = noOutput
 			}
-			fmt.Fprintf(&b, "Tool %s %s: %s\n", name(c.Tool), cut(c.Arguments, limit/argumentsPart), cut(result, limit/resultPart))
+			fmt.Fprintf(&b, "Tool %s %s: %s\n", name(c.Tool),
+				inset(cut(c.Arguments, limit/argumentsPart)), inset(cut(result, limit/resultPart)))
 		}
 	}
 	b.WriteByte('\n')
 	return b.String()
 }
+
+// breaks are all that a reader may take for the beginning of a line.
+var breaks = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ", "\v", "\n    ", "\f", "\n    ", "\u0085", "\n    ",
+	"\u2028", "\n    ", "\u2029", "\n    ")
+
+// inset keeps a text from beginning a line of the transcript: one that says who speaks would be taken for somebody's words.
+func inset(text string) string { return breaks.Replace(text) }

@@ -70,18 +70,24 @@ func (p *Plan) system(in Input, past []turn.Exchange, budget int) string {
 	return b.String()
 }
 
-// within cuts files in proportion until all of them fit into budget.
+// within cuts the longest files until all of them fit into budget: a short one is never cut for a long one's sake.
 func within(files []File, budget int) []File {
+	tokens := make([]int, len(files))
 	total := 0
-	for _, f := range files {
-		total += Tokens(f.Text)
+	for i, f := range files {
+		tokens[i] = Tokens(f.Text)
+		total += tokens[i]
 	}
 	if total <= budget {
 		return files
 	}
+	most := level(tokens, budget)
 	files = slices.Clone(files)
 	for i, f := range files {
-		keep := scaled(len(f.Text), budget, total)
+		if tokens[i] <= most {
+			continue
+		}
+		keep := scaled(len(f.Text), most, tokens[i])
 		for keep > 0 && !utf8.RuneStart(f.Text[keep]) {
 			keep--
 		}
@@ -91,6 +97,18 @@ func within(files []File, budget int) []File {
 		files[i].Text, files[i].Cut = f.Text[:keep], f.Cut+len(f.Text)-keep
 	}
 	return files
+}
+
+// level is the height down to which the tallest have to be cut for all to sum up to budget.
+func level(heights []int, budget int) int {
+	sorted := slices.Sorted(slices.Values(heights))
+	for i, h := range sorted {
+		if share := budget / (len(sorted) - i); h > share {
+			return share
+		}
+		budget -= h
+	}
+	return budget
 }
 
 // scaled is n * part / of, for a part that is less than the whole.

@@ -37,12 +37,12 @@ func (s State) Apply(ev envelope.Event) State {
 		if !s.answers(b.Outcome) || !s.Turn.Open {
 			return s
 		}
-		return s.spent(b.Outcome).end(ev.ID, b.Answers, b.Text)
+		return s.spent(b.Outcome, true).end(ev.ID, b.Answers, b.Text)
 	case turnv1.Failed:
 		if !s.answers(b.Outcome) { // counts while waiting too: too many rounds, no time left
 			return s
 		}
-		return s.spent(b.Outcome).end(ev.ID, b.Answers, noteFailed)
+		return s.spent(b.Outcome, b.Cause == turnv1.ModelGarbage).end(ev.ID, b.Answers, noteFailed)
 	case turnv1.Cancelled:
 		return s.cancelled(ev, b)
 	case callv1.Completed:
@@ -132,7 +132,7 @@ func (s State) stepped(ev envelope.Event, b turnv1.Stepped) State {
 		}
 		calls = append(calls, call)
 	}
-	s = s.spent(b.Outcome)
+	s = s.spent(b.Outcome, true)
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.Entries = appended(t.Entries, Entry{Role: Assistant, Text: b.Text, Calls: calls})
 		t.Calls += len(calls)
@@ -146,7 +146,7 @@ func (s State) overflowed(ev envelope.Event, b turnv1.Overflowed) State {
 	if !s.answers(b.Outcome) || !s.Turn.Open {
 		return s
 	}
-	s = s.spent(b.Outcome)
+	s = s.spent(b.Outcome, false)
 	if b.Tokens > 0 { // not less than any model has: a short request that is refused was not too long
 		room := max(b.Tokens/2, smallestRoom)
 		if s.Room == 0 || room < s.Room {
@@ -160,14 +160,15 @@ func (s State) overflowed(ev envelope.Event, b turnv1.Overflowed) State {
 	return s
 }
 
-// spent accounts for the model call of an outcome. One that has no model was not about a call.
-func (s State) spent(o turnv1.Outcome) State {
+// spent accounts for the model call of an outcome. One that has no model was not about a call. answered says that there was
+// an answer, whole or not, which has used something even if the provider did not say how much.
+func (s State) spent(o turnv1.Outcome, answered bool) State {
 	if o.Model == "" {
 		return s
 	}
-	s.Usage = s.Usage.plus(o.Usage)
+	s.Usage = s.Usage.plus(o.Usage, answered)
 	s.Turn = s.Turn.with(func(t *Turn) {
-		t.Usage = t.Usage.plus(o.Usage)
+		t.Usage = t.Usage.plus(o.Usage, answered)
 		t.Model = o.Model
 	})
 	return s
@@ -203,7 +204,7 @@ func (s State) cancelled(ev envelope.Event, b turnv1.Cancelled) State {
 		return s
 	}
 	if b.Model != "" {
-		s.Usage = s.Usage.plus(b.Usage)
+		s.Usage = s.Usage.plus(b.Usage, true)
 	}
 	switch b.Reason { //nolint:exhaustive // the others end a turn as old events do, which have no reason
 	case turnv1.Interrupted:

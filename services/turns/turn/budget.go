@@ -24,6 +24,10 @@ func (t *Turn) over(r Rules) machine.Step {
 	case b.Tokens > 0 && t.Usage.Tokens() >= b.Tokens:
 		return stop(turnv1.OverBudget,
 			"this answer has used %d of the %d tokens that one may (limits.tokens). Ask me to go on, or raise the limit.", t.Usage.Tokens(), b.Tokens)
+	case (b.Cost > 0 || b.Tokens > 0) && t.Usage.Silent > 0:
+		return stop(turnv1.OverBudget,
+			"what an answer may use is limited (limits.tokens, limits.money), but %s did not say how much it used. Use another model, or remove the limit.",
+			t.Model)
 	case b.Cost > 0 && t.Usage.Unpriced > 0:
 		return stop(turnv1.OverBudget,
 			"an answer may cost %s (limits.money), but the price of %s is not known. Give it under models.prices, or remove the limit.",

@@ -96,8 +96,8 @@ func TestRules(t *testing.T) {
 
 func TestMoney(t *testing.T) {
 	for want, total := range map[string]turn.Total{
-		"nothing was used": {}, "$0.05": {Cost: 50_000_000}, "unknown, 9 tokens have no price (models.prices)": {Input: 9, Unpriced: 9},
-		"$0.05, and 9 tokens of unknown price": {Cost: 50_000_000, Input: 9, Unpriced: 9}, "$0.00": {Input: 5},
+		"nothing was used": {}, "$0.05": {Cost: 50_000_000}, "unknown: 9 tokens without a price (models.prices)": {Input: 9, Unpriced: 9},
+		"$0.05, and unknown: 9 tokens without a price (models.prices), 1 answer without a count of tokens": {Cost: 50_000_000, Input: 9, Unpriced: 9, Silent: 1}, "$0.00": {Input: 5},
 	} {
 		if got := total.Money(); got != want {
 			t.Errorf("%+v is %s", total, got)

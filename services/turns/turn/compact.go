@@ -49,7 +49,7 @@ func (s State) compacted(b turnv1.SessionCompacted) State {
 	}
 	s.Summary = &Summary{Through: b.Through, Turns: b.Turns, Text: b.Summary}
 	s.Retry = 0
-	return s.afterCompaction(b.By, b.Model, b.Usage)
+	return s.afterCompaction(b.By, b.Model, b.Usage, true)
 }
 
 // uncompacted keeps the history. One that is due by itself is tried again when there is a quarter more.
@@ -58,12 +58,12 @@ func (s State) uncompacted(b turnv1.CompactionFailed) State {
 		return s
 	}
 	s.Retry = s.Bytes + s.Bytes/4
-	return s.afterCompaction(b.By, b.Model, b.Usage)
+	return s.afterCompaction(b.By, b.Model, b.Usage, false)
 }
 
-func (s State) afterCompaction(by, model string, u turnv1.Usage) State {
+func (s State) afterCompaction(by, model string, u turnv1.Usage, answered bool) State {
 	if model != "" {
-		s.Usage = s.Usage.plus(u)
+		s.Usage = s.Usage.plus(u, answered)
 	}
 	if s.Turn != nil {
 		s.Turn = s.Turn.with(func(t *Turn) { t.Squeezed = true })

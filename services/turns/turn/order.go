@@ -59,6 +59,9 @@ func (s State) chooseModel(o Order, r Rules) machine.Step {
 
 // resolve finds the model that somebody means: a reference whose provider exists, or the end of one that is named.
 func (r Rules) resolve(name string) (ref, why string) {
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", "The name of a model has no spaces and no other signs than those of ASCII."
+	}
 	if provider, model, ok := strings.Cut(name, "/"); ok && model != "" && slices.Contains(r.Providers, provider) {
 		return name, ""
 	}
@@ -170,15 +173,24 @@ func (s State) queued() int {
 
 // Money says what it cost. What has no known price is said to be unknown.
 func (t Total) Money() string {
-	switch {
-	case t.Tokens() == 0 && t.Cost == 0:
+	if t.Tokens() == 0 && t.Cost == 0 && t.Silent == 0 {
 		return "nothing was used"
-	case t.Unpriced == 0:
+	}
+	var unknown []string
+	if t.Unpriced > 0 {
+		unknown = append(unknown, counted(t.Unpriced, "token")+" without a price (models.prices)")
+	}
+	if t.Silent > 0 {
+		unknown = append(unknown, counted(t.Silent, "answer")+" without a count of tokens")
+	}
+	switch what := strings.Join(unknown, ", "); {
+	case what == "":
 		return money.Dollars(t.Cost)
 	case t.Cost == 0:
-		return fmt.Sprintf("unknown, %d tokens have no price (models.prices)", t.Unpriced)
+		return "unknown: " + what
+	default:
+		return money.Dollars(t.Cost) + ", and unknown: " + what
 	}
-	return fmt.Sprintf("%s, and %d tokens of unknown price", money.Dollars(t.Cost), t.Unpriced)
 }
 
 func counted(n int, what string) string {

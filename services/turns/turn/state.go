@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -100,17 +101,21 @@ type Total struct {
 	Output   int   `json:"output,omitempty"`
 	Cost     int64 `json:"cost,omitempty"`     // billionths of a US dollar, of the calls whose price was known
 	Unpriced int   `json:"unpriced,omitempty"` // tokens of the others
+	Silent   int   `json:"silent,omitempty"`   // answers of which nobody knows how many tokens they took
 }
 
-// plus adds one model call.
-func (t Total) plus(u turnv1.Usage) Total {
+// plus adds one model call; answered says that there was an answer.
+func (t Total) plus(u turnv1.Usage, answered bool) Total {
 	t.Calls++
 	t.Input += max(0, u.Input)
 	t.Output += max(0, u.Output)
-	if u.Priced {
-		t.Cost += max(0, u.Cost)
-	} else {
-		t.Unpriced += max(0, u.Input) + max(0, u.Output)
+	switch tokens := max(0, u.Input) + max(0, u.Output); {
+	case u.Priced:
+		t.Cost += min(max(0, u.Cost), math.MaxInt64-t.Cost)
+	case tokens > 0:
+		t.Unpriced += tokens
+	case answered:
+		t.Silent++
 	}
 	return t
 }

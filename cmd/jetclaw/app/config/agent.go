@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,6 +100,7 @@ func (k *checker) agents() {
 		}
 		first, _ := k.c.ModelOf(name)
 		k.fallbacks(path+".fallbacks", a.Fallbacks, first)
+		k.workspace(path+".workspace", a.Workspace)
 		k.oneOf(path+".queue", a.Queue, queueModes...)
 		for _, channel := range slices.Sorted(maps.Keys(a.Queues)) {
 			at := path + ".queues." + channel
@@ -111,6 +113,25 @@ func (k *checker) agents() {
 		k.budget(path+".budget", a.Budget)
 	}
 }
+
+// workspace keeps the folder that an agent works in away from those that it must never reach: the home itself, and what holds
+// keys, conversations and the configuration.
+func (k *checker) workspace(path, name string) {
+	if filepath.IsAbs(name) || name == "" {
+		return
+	}
+	name = filepath.Clean(name)
+	first, _, _ := strings.Cut(name, string(filepath.Separator))
+	switch {
+	case name == "." || !filepath.IsLocal(name):
+		k.fail(path, "must be a folder inside of the home, or an absolute path", "as in workspace")
+	case slices.Contains(inUse, strings.ToLower(first)):
+		k.fail(path, first+" in the home holds other things", "choose another folder, as in workspace")
+	}
+}
+
+// inUse are folders of the home with a purpose of their own.
+var inUse = []string{"data", "keys", "run", "archive"}
 
 // nameOf says whether a name has 1 to 64 letters, digits and others of a set, all of ASCII.
 func nameOf(name, others string) bool {

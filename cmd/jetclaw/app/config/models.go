@@ -107,7 +107,14 @@ func (k *checker) model(path, ref string) {
 	}
 	if _, ok := k.c.Models.Providers[provider]; !ok && provider != Offline {
 		known := append(slices.Sorted(maps.Keys(k.c.Models.Providers)), Offline)
-		k.fail(path, `no provider "`+provider+`" under models.providers`, suggest.Hint(provider, known))
+		hint := suggest.Hint(provider, known)
+		switch provider {
+		case "openai":
+			hint = `add there: openai: {api: openai, api_key: "env:OPENAI_API_KEY"}`
+		case "anthropic":
+			hint = `add there: anthropic: {api: anthropic, api_key: "env:ANTHROPIC_API_KEY"}`
+		}
+		k.fail(path, `no provider "`+provider+`" under models.providers`, hint)
 	}
 }
 

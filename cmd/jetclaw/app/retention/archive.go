@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -74,9 +75,10 @@ func (f *folder) sweep(now time.Time) error {
 	return nil
 }
 
-func (f *folder) has(name string) bool {
-	_, err := os.Stat(filepath.Join(f.dir, filepath.Base(name)))
-	return err == nil
+// has says whether an archive is there, and can be read to its end: so many events, the last of which is at a cursor.
+func (f *folder) has(name string, lines int, last uint64) bool {
+	there, err := readBack(filepath.Join(f.dir, filepath.Base(name)))
+	return err == nil && there.lines == lines && there.last == last
 }
 
 func (f *folder) remove(name string) error {
@@ -161,11 +163,14 @@ func sumOf(h hash.Hash) [sha256.Size]byte { return [sha256.Size]byte(h.Sum(nil))
 
 // readBack is what a file holds.
 func readBack(path string) (c content, err error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe of that name would be waited for
 	if err != nil {
 		return c, err
 	}
 	defer file.Close()
+	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
+		return c, errors.Join(errors.New("not a regular file"), err)
+	}
 	packed, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
 		return c, err

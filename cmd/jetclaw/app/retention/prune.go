@@ -91,10 +91,10 @@ func (p *Pruner) prune(ctx context.Context, f *folder, c Candidate) (Result, err
 func (p *Pruner) finish(ctx context.Context, f *folder, l Leftover) (Result, error) {
 	r := Result{Session: l.Session, Events: l.Events, Again: true}
 	for _, s := range l.stones {
-		if len(s.below) == 0 || s.archive == "" || f.has(s.archive) {
+		if len(s.below) == 0 || s.archive == "" || f.has(s.archive, len(s.below), s.below[len(s.below)-1]) {
 			continue
 		}
-		file, _, err := p.archive(ctx, f, l.Session, s.below) // somebody has taken the archive away
+		file, _, err := p.archive(ctx, f, l.Session, s.below) // somebody has taken the archive away, or it is damaged
 		if errors.Is(err, bus.ErrNoEvent) {
 			return Result{Session: l.Session, Skipped: changed}, nil
 		}

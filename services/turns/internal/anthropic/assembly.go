@@ -136,7 +136,7 @@ func (a *assembly) answer() (model.Answer, error) {
 		if args == "" {
 			args = b.input
 		}
-		out.Calls = append(out.Calls, model.RawCall{ID: secret.Raw(b.id), Tool: secret.Raw(b.tool), Arguments: secret.Raw(args)})
+		out.Calls = append(out.Calls, model.RawCall{ID: secret.Raw(b.id), Tool: secret.Raw(b.tool), Arguments: secret.JSON(args)})
 	}
 	switch {
 	case said:

@@ -85,7 +85,17 @@ func (a *Accounts) run(ctx context.Context) error {
 		return err
 	}
 	close(a.read)
-	return a.journal.Follow(ctx, a.rest(begin), a.add)
+	for {
+		err := a.journal.Follow(ctx, a.rest(begin), a.add)
+		if !away(err) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(retry):
+		}
+	}
 }
 
 // away says whether an error is a bus that cannot be reached for a moment.
@@ -108,10 +118,14 @@ func (a *Accounts) add(ev envelope.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.book.Add(ev)
-	if day := ledger.Day(ev.Time); day > a.today {
+	at := ev.Time
+	if now := time.Now(); at.After(now) {
+		at = now // a clock that is ahead must not make today's accounts old ones
+	}
+	if day := ledger.Day(at); day > a.today {
 		a.today = day
 		// Yesterday stays: another worker's clock may be behind.
-		a.book.Forget(ledger.Day(ev.Time.Add(-24 * time.Hour)))
+		a.book.Forget(ledger.Day(at.Add(-24 * time.Hour)))
 	}
 	return nil
 }

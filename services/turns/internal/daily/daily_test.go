@@ -14,6 +14,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/internal/daily"
@@ -281,4 +282,24 @@ func TestOverTheBus(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAClockThatIsAheadOpensNoBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		now := time.Now()
+		j.add("main", now, completed("x/y", cheap))
+		j.add("main", now, completed("x/y", cheap))
+		j.add("main", now.Add(72*time.Hour), messagev1.Received{Text: "from a process whose clock is three days ahead"})
+		a := daily.New(j, daily.Budgets{Budget: daily.Budget{Money: dollar / 2}})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { _ = a.Run(ctx); close(done) }()
+		synctest.Wait()
+		if text, over := a.Check(ctx, "main", now); !over {
+			t.Errorf("the budget is forgotten: %q", text)
+		}
+		cancel()
+		<-done
+	})
 }

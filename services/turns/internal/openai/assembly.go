@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -11,6 +12,9 @@ import (
 
 // finishError is a finish reason of OpenRouter: the provider behind it gave up.
 const finishError = "error"
+
+// maxCalls is how many calls of an answer are put together. Far fewer are allowed, and told so elsewhere.
+const maxCalls = 1024
 
 // assembly puts an answer together from chunks.
 type assembly struct {
@@ -52,7 +56,10 @@ func (a *assembly) add(raw []byte, onDelta func(string)) error {
 		}
 		a.say(a.shown.Pass(string(choice.Delta.Content+choice.Delta.Refusal)), onDelta)
 		for _, p := range choice.Delta.ToolCalls {
-			a.call(p)
+			if a.call(p); len(a.calls) > maxCalls { // each piece looks for its call among all
+				return provider.Garbage("The model asked for far too many tool calls at once. Try a smaller task.",
+					"more than "+strconv.Itoa(maxCalls)+" tool calls")
+			}
 		}
 		switch choice.Finish {
 		case "", "null":

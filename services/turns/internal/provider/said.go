@@ -58,7 +58,7 @@ func (s Secret) read(body []byte) report {
 func (s Secret) report(text string, marks ...string) report {
 	r := report{text: s.Line(text), full: strings.ToLower(text)}
 	for _, mark := range marks {
-		mark = strings.ToLower(strings.Trim(mark, `"`))
+		mark = strings.ToLower(strings.Trim(s.Blot(mark), `"`)) // the key is not found in small letters
 		r.full += "\n" + mark
 		if n, err := strconv.Atoi(mark); err == nil && n >= 400 && n <= 599 && r.code == 0 {
 			r.code = n

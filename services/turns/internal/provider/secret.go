@@ -1,6 +1,9 @@
 package provider
 
 import (
+	"encoding/json"
+	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,11 +22,64 @@ func (s Secret) Blot(text string) string {
 	if len(s) < minKey {
 		return text
 	}
-	return strings.ReplaceAll(text, string(s), "[key]")
+	text = strings.ReplaceAll(text, string(s), blot)
+	if !strings.ContainsAny(text, `\%`) {
+		return text
+	}
+	for _, other := range s.spellings() {
+		text = strings.ReplaceAll(text, other, blot)
+	}
+	return text
+}
+
+const blot = "[key]"
+
+// spellings are the other ways in which JSON (within JSON too) and addresses write a key; the longest come first, as one may
+// be part of another.
+func (s Secret) spellings() []string {
+	var all []string
+	add := func(t string) {
+		if t != string(s) && !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	for _, slash := range []string{"/", `\/`} {
+		once := strings.ReplaceAll(quoted(string(s)), "/", slash)
+		add(once)
+		add(quoted(once))
+	}
+	add(url.QueryEscape(string(s)))
+	add(url.PathEscape(string(s)))
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// quoted is a text as it stands in a JSON string.
+func quoted(s string) string {
+	q, err := json.Marshal(s)
+	if err != nil { // never for a string
+		return s
+	}
+	return string(q[1 : len(q)-1])
 }
 
 // Raw is a foreign text as it may be kept: valid UTF-8 without the key.
 func (s Secret) Raw(text string) string { return s.Blot(strings.ToValidUTF8(text, "�")) }
+
+// JSON is a foreign text of JSON without the key, however its signs are written; what is no JSON is as of Raw.
+func (s Secret) JSON(text string) string {
+	if len(s) >= minKey && strings.Contains(text, `\u`) {
+		var v any
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&v) == nil && !d.More() {
+			if again, err := json.Marshal(v); err == nil && s.Blot(string(again)) != string(again) {
+				text = string(again)
+			}
+		}
+	}
+	return s.Raw(text)
+}
 
 // Line makes one short line of a foreign text.
 func (s Secret) Line(text string) string {

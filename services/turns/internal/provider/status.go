@@ -32,9 +32,9 @@ func (s *status) Error() string {
 func (l *Link) status(resp *http.Response) *status {
 	defer resp.Body.Close()
 	s := &status{code: resp.StatusCode, after: retryAfter(resp.Header)}
-	if body, err := io.ReadAll(io.LimitReader(resp.Body, maxFailBody)); err == nil {
-		s.said = l.secret.read(body)
-	}
+	// What has come is read even if the connection broke after it: a server that does not understand says so and hangs up.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailBody))
+	s.said = l.secret.read(body)
 	if to, err := resp.Location(); err == nil {
 		s.location = l.secret.Line(to.Host)
 	}
@@ -52,16 +52,16 @@ func retryAfter(h http.Header) time.Duration {
 	} else if at, err := http.ParseTime(after); err == nil {
 		d = time.Until(at)
 	}
-	return min(max(d, 0), maxAfter)
+	if d < 0 || d > maxAfter { // nobody means that
+		return 0
+	}
+	return d
 }
 
-// times is n units, at most maxAfter; a number that is none is 0.
+// times is n units; 0 for a number that is none, or more than maxAfter.
 func times(n float64, unit time.Duration) time.Duration {
-	switch {
-	case !(n > 0):
+	if !(n > 0) || n > float64(maxAfter/unit) {
 		return 0
-	case n > float64(maxAfter/unit):
-		return maxAfter
 	}
 	return time.Duration(n * float64(unit))
 }

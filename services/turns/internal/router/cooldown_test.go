@@ -179,3 +179,21 @@ func TestTheStore(t *testing.T) {
 		}
 	})
 }
+
+// A worker whose clock was wrong has left holds of the future.
+func TestAHoldOfTheFutureIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		one := b.models.add("a/one", fails(model.Passing, time.Minute), says("hello"))
+		b.ask("a/one")
+		for k := range b.store.values {
+			b.store.values[k] = []byte(`{"until":"2099-01-01T00:00:00Z","reason":"asked","at":"2099-01-01T00:00:00Z"}`)
+		}
+		b.restart()
+		time.Sleep(48 * time.Hour)
+		got, _, err, _ := b.ask("a/one").all()
+		if err != nil {
+			t.Errorf("asked %d: %+v %v", one.asked, got, err)
+		}
+	})
+}

@@ -18,7 +18,8 @@ const (
 
 const (
 	maxAsked    = time.Hour
-	failsBefore = 2 // failures in a row that make a hold
+	maxSkew     = time.Minute // that clocks of workers may differ by
+	failsBefore = 2           // failures in a row that make a hold
 	firstHold   = 15 * time.Second
 	maxHold     = 5 * time.Minute
 )
@@ -33,6 +34,17 @@ type hold struct {
 
 // on says whether nobody is to be asked yet.
 func (h hold) on(now time.Time) bool { return h.Until.After(now) }
+
+// believed is what is taken of a hold that somebody else has stored; false when it is of a clock that is wrong.
+func (h hold) believed(now time.Time) (hold, bool) {
+	if h.At.After(now.Add(maxSkew)) {
+		return hold{}, false
+	}
+	if latest := now.Add(maxAsked); h.Until.After(latest) {
+		h.Until = latest
+	}
+	return h, true
+}
 
 // good says whether there is nothing to remember.
 func (h hold) good() bool { return h.Fails == 0 && h.Until.IsZero() }

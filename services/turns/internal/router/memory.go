@@ -82,8 +82,9 @@ func (m *memory) read(ctx context.Context, places []place) {
 			m.log.Warn("the hold of a model cannot be read", "of", p.of, "error", err)
 			continue
 		}
+		h, ok = h.believed(time.Now())
 		m.mu.Lock()
-		if k := m.known[p.key]; h.At.After(k.hold.At) {
+		if k := m.known[p.key]; ok && h.At.After(k.hold.At) {
 			m.known[p.key] = known{hold: h, read: k.read}
 		}
 		m.mu.Unlock()

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 )
@@ -154,6 +156,9 @@ func parse(e entry) (prompt.Skill, *Problem) {
 		Name        string `yaml:"name"`
 		Description string `yaml:"description"`
 	}
+	if line := indirect(head); line > 0 { // a few aliases can stand for billions of values
+		return wrong(line, "anchors, aliases and tags are not read here: write the value out")
+	}
 	if err := yaml.Unmarshal([]byte(head), &fields); err != nil {
 		line, text := 1, err.Error()
 		if ye, ok := errors.AsType[yaml.Error](err); ok {
@@ -178,6 +183,37 @@ func parse(e entry) (prompt.Skill, *Problem) {
 		return wrong(lineOf(head, "description"), "the description has %d characters, at most %d may be", n, maxDescription)
 	}
 	return s, nil
+}
+
+// indirect is the line of the file on which the first anchor, alias or tag of a frontmatter stands; 0 when there is none.
+func indirect(head string) int {
+	f, err := parser.ParseBytes([]byte(head), 0)
+	if err != nil {
+		return 0 // the decoder says what is wrong
+	}
+	var found finder
+	for _, doc := range f.Docs {
+		if doc.Body != nil {
+			ast.Walk(&found, doc.Body)
+		}
+	}
+	return found.line
+}
+
+// finder remembers where it has met what stands for something else.
+type finder struct{ line int }
+
+// Visit is called for each node.
+func (f *finder) Visit(n ast.Node) ast.Visitor {
+	if f.line > 0 {
+		return nil
+	}
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		f.line = n.GetToken().Position.Line + 1 // below ---
+		return nil
+	}
+	return f
 }
 
 // frontmatter is what stands between the first line, which is ---, and the next such line.

@@ -21,7 +21,10 @@ func TestBrokenSkills(t *testing.T) {
 		{"too long", "---\ndescription: " + strings.Repeat("ä", 501) + "\n---\n", ":2: the description has 501 characters"},
 		{"a bad name", "---\ndescription: x\nname: ../Etc\n---\n", ":3: the name \"../Etc\" is not made"},
 		{"a long name", "---\ndescription: x\nname: " + strings.Repeat("a", 65) + "\n---\n", ":3: the name"},
-		{"an alias bomb", "---\na: &a [x, x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]\n---\n", ":1: no description"},
+		{
+			"an alias bomb", "---\na: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n" +
+				"description: [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n---\n", ":2: anchors, aliases and tags are not read here: write the value out",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, map[string]string{"skills/broken/SKILL.md": c.text, "skills/good/SKILL.md": "---\ndescription: good\n---\n"})
