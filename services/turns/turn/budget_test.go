@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -101,6 +102,24 @@ func TestMoney(t *testing.T) {
 	} {
 		if got := total.Money(); got != want {
 			t.Errorf("%+v is %s", total, got)
+		}
+	}
+}
+
+// TestAProviderThatDoesNotCount: what is limited cannot go on with a model of which nobody knows what it uses.
+func TestAProviderThatDoesNotCount(t *testing.T) {
+	step := stepped
+	step.Model = "a/b"
+	s := fold(turn.State{}, said, started, step, callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.OK})
+	r := turn.DefaultRules()
+	if got, ok := s.Next(machine.View{Now: epoch}, r).(machine.Append).Body.(turnv1.Continued); !ok {
+		t.Errorf("without a limit: %+v", got)
+	}
+	for _, b := range []turn.Budget{{Tokens: 1 << 30}, {Cost: 1 << 60}} {
+		r.Budget = b
+		got, ok := s.Next(machine.View{Now: epoch}, r).(machine.Append).Body.(turnv1.Failed)
+		if !ok || got.Cause != turnv1.OverBudget || !strings.Contains(got.Text, "did not say how much") {
+			t.Errorf("with %+v: %+v", b, got)
 		}
 	}
 }

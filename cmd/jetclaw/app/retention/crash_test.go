@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -288,4 +289,32 @@ type meanwhile struct {
 func (m *meanwhile) Delete(ctx context.Context, s session.ID, cursor uint64, r turnv1.SessionDeleted) (uint64, error) {
 	m.do()
 	return m.Bus.Delete(ctx, s, cursor, r)
+}
+
+// TestADamagedArchiveIsNotTrusted: between the tombstone and the purge a file can come to harm; the events are written again.
+func TestADamagedArchiveIsNotTrusted(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"emptied": func(p string) error { return os.Truncate(p, 0) },
+		"half":    func(p string) error { return os.Truncate(p, 60) },
+		"another": func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) },
+		"folder":  func(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := build(t)
+			one := h.talked("one", 4, today.Add(-200*day))
+			h.live()
+			policy := retention.Policy{Dormant: 180 * day}
+			p := h.pruner(&dying{Bus: h.bus(), step: "before purge", after: 1000}, policy)
+			if _, err := h.dies(p, h.plan(p)); err != nil {
+				t.Fatal(err)
+			}
+			if err := spoil(filepath.Join(h.dir, h.files()[0])); err != nil {
+				t.Fatal(err)
+			}
+			h.prune(h.pruner(h.bus(), policy))
+			if len(h.journal()[one]) == 1 && len(h.files()) == 1 {
+				t.Error("the events are purged, and their only archive is damaged")
+			}
+		})
+	}
 }
