@@ -7,7 +7,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
 	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
@@ -27,7 +26,7 @@ type topic struct {
 
 // outcome is what became of a message or a command.
 type outcome struct {
-	status wire.Status
+	status thread.Status
 	text   string
 	cause  string
 	cursor uint64
@@ -146,13 +145,11 @@ func (b *board) news(e envelope.Event) {
 		b.forget(e.Session)
 		return
 	}
-	ids, _ := thread.Ended(e.Body)
-	if len(ids) == 0 {
-		return
-	}
-	o := outcomeOf(e)
-	for _, id := range ids {
-		b.settle(topic{e.Session, id}, o)
+	for _, end := range thread.Ends(e.Body) {
+		o := outcomeOf(e, end.Status)
+		for _, id := range end.IDs {
+			b.settle(topic{e.Session, id}, o)
+		}
 	}
 }
 

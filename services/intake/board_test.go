@@ -9,7 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
 func completed(cursor uint64, text string, answers ...string) envelope.Event {
@@ -54,6 +54,20 @@ func TestBoard(t *testing.T) {
 			b.taken(one, now)
 			b.news(envelope.Event{Session: one.session, Body: noticev1.Posted{Service: "tools", Text: "so", Answers: []string{"m1"}}})
 		}, pending: true},
+		{name: "a stop is done with what it stops", do: func(b *board) {
+			b.expect(one)
+			b.taken(one, now)
+			b.news(envelope.Event{Session: one.session, Body: turnv1.Cancelled{Answers: []string{"m0"}, By: "m1", Text: "Stopped it."}})
+		}, want: "Stopped it."},
+		{name: "a message that takes another's place goes on", do: func(b *board) {
+			b.expect(one)
+			b.taken(one, now)
+			b.news(envelope.Event{Session: one.session, Body: turnv1.Cancelled{Answers: []string{"m0"}, By: "m1", Reason: turnv1.Interrupted}})
+		}, pending: true},
+		{name: "begun afresh", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: turnv1.SessionReset{By: "m1"}})
+		}, want: resetText},
 		{name: "deleted with its session", do: func(b *board) {
 			b.expect(one)
 			b.news(completed(3, "hi", "m1"))
@@ -114,7 +128,7 @@ func TestBoardWaiters(t *testing.T) {
 	b.leave(one, first)
 	b.news(completed(3, "hi", "m1"))
 	for _, w := range []chan outcome{second, third} {
-		if o := <-w; o.status != wire.Completed || o.text != "hi" {
+		if o := <-w; o.status != thread.Completed || o.text != "hi" {
 			t.Errorf("told %+v", o)
 		}
 		b.leave(one, w)

@@ -49,6 +49,19 @@ func TestCommandsAreAnswered(t *testing.T) {
 		{"/compact", func(id string) envelope.Body {
 			return turnv1.CompactionFailed{By: id, Cause: turnv1.TimedOut, Text: "It took too long."}
 		}, "failed", "It took too long.", "timed_out"},
+		{"/new", func(id string) envelope.Body {
+			return turnv1.SessionReset{By: id, Text: "All is new."}
+		}, "completed", "All is new.", ""},
+		{"/reset", func(id string) envelope.Body { return turnv1.SessionReset{By: id} }, "completed", resetText, ""},
+		{"/new keep", func(id string) envelope.Body {
+			return turnv1.SessionCompacted{By: id, Summary: "s", Text: "A new beginning with a summary."}
+		}, "completed", "A new beginning with a summary.", ""},
+		{"/stop", func(id string) envelope.Body {
+			return noticev1.Posted{Service: "turns", Text: "There is nothing to stop.", Answers: []string{id}}
+		}, "completed", "There is nothing to stop.", ""},
+		{"/stop", func(id string) envelope.Body {
+			return turnv1.Cancelled{Answers: []string{"x"}, By: id}
+		}, "completed", cancelledText, ""},
 		{"/queue", func(id string) envelope.Body {
 			return turnv1.Cancelled{Answers: []string{id}, Reason: turnv1.Stopped}
 		}, "cancelled", cancelledText, "stopped"},
@@ -77,6 +90,49 @@ func TestCommandsAreAnswered(t *testing.T) {
 	}
 }
 
+// TestStopAnswersItself: one event cancels messages and completes the stop, whoever tells it: news, notes that are too
+// long to keep, or the journal.
+func TestStopAnswersItself(t *testing.T) {
+	srv := newBus(t)
+	turns := srv.Connect(t, "turns")
+	s := startWith(t, srv, func(*Config) {}, func(s *Service) { s.recheck = time.Hour })
+	for _, text := range []string{"Stopped, and 1 waiting message dropped.", strings.Repeat("x", boardText+1)} {
+		first, second := s.send(post{"default", "hello", ""}), s.send(post{"default", "and more", ""})
+		var stop answer
+		if got := s.call(http.MethodPost, "/v1/sessions/default/stop", appToken, nil, &stop); got.status != http.StatusAccepted {
+			t.Fatalf("%d %+v", got.status, stop)
+		}
+		if r := s.reply(stop.MessageID, ""); r.Status != "pending" {
+			t.Fatalf("before: %+v", r)
+		}
+		check := func(m answer, wait, status, cause string) {
+			if r := s.reply(m.MessageID, wait); r.Status != status || r.Text != text || r.Cause != cause {
+				t.Errorf("%.200v, want %s", r, status)
+			}
+		}
+		all := func(wait string) {
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			wg.Go(func() { check(stop, wait, "completed", "") })
+			wg.Go(func() { check(first, wait, "cancelled", "stopped") })
+			wg.Go(func() { check(second, wait, "cancelled", "stopped") })
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { all("60s") })
+		for _, m := range []answer{first, second, stop} {
+			s.awaitWaiters(topic{appSession, eventID(t, m.MessageID)}, 1)
+		}
+		appendAs(t, turns, appSession, turnv1.Cancelled{
+			Turn: "t", Answers: []string{eventID(t, first.MessageID), eventID(t, second.MessageID)},
+			By: eventID(t, stop.MessageID), Reason: turnv1.Stopped, Text: text,
+		})
+		wg.Wait()
+		all("") // from the notes
+		s.board.forget(appSession)
+		all("") // from the journal
+	}
+}
+
 func TestControlOverHTTP(t *testing.T) {
 	srv := newBus(t)
 	turns := srv.Connect(t, "turns")
@@ -100,8 +156,8 @@ func TestControlOverHTTP(t *testing.T) {
 	if status != http.StatusAccepted {
 		t.Fatalf("%d %+v", status, kept)
 	}
-	if r := s.reply(kept.MessageID, "10s"); r.Status != "completed" || r.Text != "Asked for: new keep." {
-		t.Errorf("new keep is done at once: %+v", r)
+	if r := s.reply(kept.MessageID, "10ms"); r.Status != "pending" {
+		t.Errorf("new keep is done when it is done: %+v", r)
 	}
 	for _, tc := range []struct {
 		verb     messagev1.Verb
@@ -131,13 +187,12 @@ func TestControlEndpoint(t *testing.T) {
 	cli := srv.Connect(t, "cli")
 	ctx := within(t, 10*time.Second)
 	s.send(post{"default", "hello", ""})
-	for verb, want := range map[messagev1.Verb]wire.Status{
-		messagev1.Stop: wire.Completed, messagev1.New: wire.Completed, messagev1.Compact: wire.Pending,
-		messagev1.Model: wire.Pending, messagev1.Queue: wire.Pending, messagev1.Status: wire.Pending,
+	for _, verb := range []messagev1.Verb{
+		messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status,
 	} {
 		req := Request{Session: string(appSession), Verb: verb, Key: string(verb)}
 		for range 2 {
-			if r, err := bus.Ask[Receipt](ctx, cli, "intake", "control", req); err != nil || r.Status != want {
+			if r, err := bus.Ask[Receipt](ctx, cli, "intake", "control", req); err != nil || r.Status != wire.Pending {
 				t.Errorf("%s: %+v, %v", verb, r, err)
 			}
 		}

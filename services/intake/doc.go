@@ -5,11 +5,11 @@
 //     message.edited or control.requested; what does not is a message.refused with the reason, and the sender is told.
 //   - A receipt means that the event is in the journal. The same source key in the same session gets the same receipt
 //     for as long as the session lives, across restarts and processes.
-//   - The reply to any message can be asked for at any time; whoever waits is told at once when the turn ends. The same
-//     holds for the commands that are answered with a text (compact, model, queue, status); stop and new are done at once.
-//     What a deleted session had is not found.
-//   - At 90 % of the journal's MaxBytes new messages, and commands that are answered, are refused (fault.Full), so that
-//     running turns have the rest. A stop is always taken.
+//   - The reply to any message or command can be asked for at any time; whoever waits is told at once when it ends: a
+//     message with its turn, a command when it was done and an event says so. A stop is then completed, and the messages
+//     that it took out of the session are cancelled. What a deleted session had is not found.
+//   - At 90 % of the journal's MaxBytes new messages and commands are refused (fault.Full), so that running turns have the
+//     rest. Stop and new are always taken where there is a session.
 //
 // # Ways in
 //

@@ -33,7 +33,7 @@ func newBus(t *testing.T) *bustest.Server {
 			Name: "turns", Live: true,
 			Appends: []string{
 				"turn.stepped", "turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.configured",
-				"session.compacted", "compaction.failed", "notice.posted.*",
+				"session.reset", "session.compacted", "compaction.failed", "notice.posted.*",
 			},
 		},
 		bus.Spec{Name: "cli", Asks: []string{"intake.submit", "intake.control", "intake.reply"}})

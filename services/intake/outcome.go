@@ -12,38 +12,45 @@ import (
 	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
-const cancelledText = "Stopped."
+// What was done when an event of earlier days does not say it.
+const (
+	cancelledText = "Stopped."
+	resetText     = "A new beginning."
+)
 
 // outcomeOf reads what the event that ended a message or a command says about it: the end of its turn, the answer of the
-// command, or its own event when that is a refusal, an edit, or a command that nothing answers.
-func outcomeOf(e envelope.Event) outcome {
+// command, or its own event when that is a refusal or an edit. status is what the event means for it: a stop is completed
+// by the event that cancels messages.
+func outcomeOf(e envelope.Event, status thread.Status) outcome {
+	o := outcome{status: status, cursor: e.Cursor}
 	switch b := e.Body.(type) {
 	case turnv1.Completed:
-		return outcome{status: wire.Completed, text: b.Text, cursor: e.Cursor}
+		o.text = b.Text
 	case turnv1.Failed:
-		return outcome{status: wire.Failed, text: b.Text, cause: string(b.Cause), cursor: e.Cursor}
+		o.text, o.cause = b.Text, string(b.Cause)
 	case turnv1.Cancelled:
-		return outcome{status: wire.Cancelled, text: cmp.Or(b.Text, cancelledText), cause: string(b.Reason), cursor: e.Cursor}
-	case noticev1.Posted:
-		return outcome{status: wire.Completed, text: b.Text, cursor: e.Cursor}
-	case turnv1.SessionConfigured:
-		return outcome{status: wire.Completed, text: b.Text, cursor: e.Cursor}
-	case turnv1.SessionCompacted:
-		return outcome{status: wire.Completed, text: b.Text, cursor: e.Cursor}
-	case turnv1.CompactionFailed:
-		return outcome{status: wire.Failed, text: b.Text, cause: string(b.Cause), cursor: e.Cursor}
-	case messagev1.Refused:
-		return outcome{status: wire.Refused, text: b.Detail, cause: string(b.Reason), cursor: e.Cursor}
-	case messagev1.Control:
-		asked := string(b.Verb)
-		if b.Argument != "" {
-			asked += " " + b.Argument
+		o.text = cmp.Or(b.Text, cancelledText)
+		if status == thread.Cancelled {
+			o.cause = string(b.Reason)
 		}
-		return outcome{status: wire.Completed, text: "Asked for: " + asked + ".", cursor: e.Cursor}
+	case noticev1.Posted:
+		o.text = b.Text
+	case turnv1.SessionReset:
+		o.text = cmp.Or(b.Text, resetText)
+	case turnv1.SessionConfigured:
+		o.text = b.Text
+	case turnv1.SessionCompacted:
+		o.text = b.Text
+	case turnv1.CompactionFailed:
+		o.text, o.cause = b.Text, string(b.Cause)
+	case messagev1.Refused:
+		o.text, o.cause = b.Detail, string(b.Reason)
 	case messagev1.Edited:
-		return outcome{status: wire.Completed, text: "The edit is taken.", cursor: e.Cursor}
+		o.text = "The edit is taken."
+	default:
+		o.status, o.text = thread.Failed, "The answer cannot be read by this version of jetclaw."
 	}
-	return outcome{status: wire.Failed, text: "The answer cannot be read by this version of jetclaw.", cursor: e.Cursor}
+	return o
 }
 
 // statusOf is the status of a fold in words for callers.

@@ -88,7 +88,7 @@ func (s *Service) lookUp(ctx context.Context, t topic) (*outcome, error) {
 	case o == nil:
 		return s.fromJournal(ctx, t)
 	case o.partly:
-		return s.outcomeAt(ctx, o.cursor)
+		return s.outcomeAt(ctx, o.cursor, o.status)
 	}
 	return o, nil
 }
@@ -105,12 +105,12 @@ func (s *Service) fromJournal(ctx context.Context, t topic) (*outcome, error) {
 	case it.Status == thread.Pending:
 		return nil, nil
 	case it.Outcome != 0:
-		return s.outcomeAt(ctx, it.Outcome)
+		return s.outcomeAt(ctx, it.Outcome, it.Status)
 	}
-	return s.outcomeAt(ctx, it.Cursor)
+	return s.outcomeAt(ctx, it.Cursor, it.Status)
 }
 
-func (s *Service) outcomeAt(ctx context.Context, cursor uint64) (*outcome, error) {
+func (s *Service) outcomeAt(ctx context.Context, cursor uint64, status thread.Status) (*outcome, error) {
 	e, err := s.journal.Get(ctx, cursor)
 	if errors.Is(err, bus.ErrNoEvent) {
 		return nil, fault.New(fault.NotFound, "what ended it is no longer there: the session was deleted")
@@ -118,14 +118,14 @@ func (s *Service) outcomeAt(ctx context.Context, cursor uint64) (*outcome, error
 	if err != nil {
 		return nil, err
 	}
-	o := outcomeOf(e)
+	o := outcomeOf(e, status)
 	return &o, nil
 }
 
 func replyOf(t topic, o *outcome) Reply {
 	r := Reply{MessageID: t.id, Session: t.session, Status: wire.Pending}
 	if o != nil {
-		r.Status, r.Text, r.Cause, r.Cursor = o.status, o.text, o.cause, o.cursor
+		r.Status, r.Text, r.Cause, r.Cursor = statusOf(o.status), o.text, o.cause, o.cursor
 	}
 	return r
 }

@@ -41,7 +41,7 @@ func watched() []string {
 	return []string{
 		kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}), kind(deliveryv1.Sent{}),
 		kind(noticev1.Posted{}) + ".turns", kind(turnv1.SessionConfigured{}), kind(turnv1.SessionCompacted{}),
-		kind(turnv1.CompactionFailed{}), kind(turnv1.SessionDeleted{}),
+		kind(turnv1.CompactionFailed{}), kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}),
 	}
 }
 

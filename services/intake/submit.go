@@ -42,15 +42,17 @@ type inbound struct {
 
 // pends says whether something will answer it.
 func (in inbound) pends() bool {
-	switch b := in.body.(type) {
-	case messagev1.Received:
+	switch in.body.(type) {
+	case messagev1.Received, messagev1.Control:
 		return true
-	case messagev1.Control:
-		return thread.Asks(b.Verb)
 	case messagev1.Edited, messagev1.Refused:
 	}
 	return false
 }
+
+// clears says that a command ends what is there already: it needs a session that is there, and is taken also when the
+// journal is nearly full, since it spares what would follow.
+func clears(v messagev1.Verb) bool { return v == messagev1.Stop || v == messagev1.New }
 
 // Submit takes something in. The same session and key again get the same receipt and append nothing, whatever the
 // request says besides. Errors: fault.Invalid and TooLarge for what the gate refused (with a receipt, as the refusal is
@@ -176,10 +178,10 @@ func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64,
 			return fault.New(fault.NotFound, "there is no message %s in %s to edit", b.Message, in.session)
 		}
 	case messagev1.Control:
-		switch asks := thread.Asks(b.Verb); {
-		case state.Deleted(), cursor == 0 && !asks:
+		switch {
+		case state.Deleted(), cursor == 0 && clears(b.Verb):
 			return fault.New(fault.NotFound, "there is no session %s: write a message first", in.session)
-		case asks:
+		case !clears(b.Verb):
 			return full
 		}
 	}
@@ -203,12 +205,11 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 	case messagev1.Refused:
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
-	case messagev1.Control, messagev1.Edited:
-		if !in.pends() {
-			receipt.Status = wire.Completed
-		}
+	case messagev1.Edited:
+		receipt.Status = wire.Completed
 	case messagev1.Received:
 		s.room.took(b.Text)
+	case messagev1.Control:
 	}
 	return receipt, nil
 }

@@ -185,7 +185,7 @@ func TestNearlyFullTakesStopsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20 { // so that a stop fits into the last 8 %
+	for range 20 { // so that two commands fit into the last 8 %
 		s.send(post{"default", "hello", ""})
 	}
 	u, err := srv.Admin().Journal().Usage(t.Context())
@@ -209,13 +209,16 @@ func TestNearlyFullTakesStopsOnly(t *testing.T) {
 	if resp := s.call(http.MethodPost, "/v1/sessions/default/stop", appToken, nil, &a); resp.status != http.StatusAccepted {
 		t.Errorf("a stop: %d %+v", resp.status, a)
 	}
+	if a, status := s.press(messagev1.New, "keep", ""); status != http.StatusAccepted {
+		t.Errorf("a new beginning: %d %+v", status, a)
+	}
 	if a, status := s.press(messagev1.Status, "", ""); status != http.StatusInsufficientStorage {
 		t.Errorf("a question: %d %+v", status, a)
 	}
 	if r := s.reply(m.MessageID, ""); r.Status != "pending" {
 		t.Errorf("reply: %+v", r)
 	}
-	if got := history(t, srv, appSession); got[len(got)-1] != "control.requested.v1" || len(got) != 22 {
+	if got := history(t, srv, appSession); got[len(got)-1] != "control.requested.v1" || len(got) != 23 {
 		t.Errorf("journal: %v", got)
 	}
 }

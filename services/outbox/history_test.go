@@ -135,6 +135,8 @@ func begins(w *actortest.World, k actor.Work[delivery.State]) error {
 
 func shows(e envelope.Event) bool {
 	switch b := e.Body.(type) {
+	case turnv1.SessionReset:
+		return b.Text != ""
 	case turnv1.SessionCompacted:
 		return b.By != ""
 	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, noticev1.Posted, turnv1.SessionConfigured, turnv1.CompactionFailed:
@@ -214,7 +216,7 @@ func TestHistories(t *testing.T) {
 		limits.Routes = map[string]delivery.Route{"http": route}
 		service := &Service{senders: map[string]Sender{"http": r}, limits: limits, log: slog.New(slog.DiscardHandler)}
 
-		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"answer", "answer", "answer", "failure", "stopped", "notice", "configured", "compacted", "by itself", "not compacted", "delete", "fill", "down"}), 1, 8).Draw(rt, "deeds")
+		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{"answer", "answer", "answer", "failure", "stopped", "notice", "configured", "reset", "reset, untold", "compacted", "by itself", "not compacted", "delete", "fill", "down"}), 1, 8).Draw(rt, "deeds")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 5000), len(deeds), len(deeds)).Draw(rt, "gaps")
 		sc := actortest.Scenario[delivery.State]{
 			Spec: Spec(), Machine: service.machine(), Workers: rapid.IntRange(1, 3).Draw(rt, "workers"), Tape: actortest.Tape(rt),
@@ -247,6 +249,10 @@ func do(w *actortest.World, s session.ID, deed string, i int) {
 		w.Post(s, noticev1.Posted{Service: "turns", Text: "a note"}, key)
 	case "configured":
 		w.Post(s, turnv1.SessionConfigured{By: "c" + key, Text: "the model is x"}, key)
+	case "reset":
+		w.Post(s, turnv1.SessionReset{By: "c" + key, Text: "a new beginning"}, key)
+	case "reset, untold":
+		w.Post(s, turnv1.SessionReset{By: "c" + key}, key)
 	case "compacted":
 		w.Post(s, turnv1.SessionCompacted{By: "c" + key, Text: "compacted"}, key)
 	case "by itself":

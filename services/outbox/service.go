@@ -31,7 +31,8 @@ func Spec() bus.Spec {
 		Doorbells: []string{
 			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
 			kind(noticev1.Posted{}) + ".*",
-			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionCompacted{}), kind(turnv1.CompactionFailed{}),
+			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}),
+			kind(turnv1.SessionCompacted{}), kind(turnv1.CompactionFailed{}),
 		},
 		Timers:    true,
 		Snapshots: true,

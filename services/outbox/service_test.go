@@ -45,8 +45,10 @@ func TestPushShowsWhatCommandsBring(t *testing.T) {
 		"d": noticev1.Posted{Service: "turns", Text: "All is well.", Answers: []string{"c4", "c5"}},
 		"e": turnv1.Cancelled{Answers: []string{"m1"}, Reason: turnv1.QueueFull, Text: "Too many wait."},
 		"f": turnv1.Cancelled{Turn: "t", Answers: []string{"m2"}, Reason: turnv1.Stopped},
+		"g": turnv1.SessionReset{By: "c6", Text: "A new beginning."},
 	} {
 		h.show(t, web, id+"0", turnv1.SessionCompacted{Summary: "s", Text: "by itself"})
+		h.show(t, web, id+"1", turnv1.SessionReset{By: "c0"}) // as it once was
 		h.show(t, web, id, b)
 		sent++
 		h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == sent }) // each rings by itself
@@ -62,7 +64,8 @@ func TestPushShowsWhatCommandsBring(t *testing.T) {
 		"c compaction.failed [c3] Not compacted.",
 		"d notice.posted [c4 c5] All is well.",
 		"e turn.cancelled [m1] Too many wait.",
-		"f turn.cancelled [m2] Stopped.")
+		"f turn.cancelled [m2] Stopped.",
+		"g session.reset [c6] A new beginning.")
 }
 
 func expect(t *testing.T, got []string, want ...string) {

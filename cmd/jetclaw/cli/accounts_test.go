@@ -51,7 +51,7 @@ total since 2026-01-02      3        201          40  $0.51 + 1 tokens of unknow
 total           1          7           3  unknown
 `,
 		"--since 1d --by model --session work.http.x.c": `       calls  tokens in  tokens out  cost
-total since DAY      0          0           0  $0.00
+total since DAY      0          0           0  -
 `,
 	} {
 		r := u.run(append([]string{"usage"}, strings.Fields(args)...)...)

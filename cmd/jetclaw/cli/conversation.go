@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -151,7 +152,7 @@ func (c *conversation) happened(e envelope.Event) {
 		c.stream.ended(b.Turn)
 		c.aside(cancelled(b))
 	case turnv1.SessionReset:
-		c.aside("A new beginning.")
+		c.aside(cmp.Or(b.Text, "A new beginning."))
 	case noticev1.Posted:
 		c.aside(b.Text)
 	case turnv1.SessionConfigured:

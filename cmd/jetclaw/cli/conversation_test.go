@@ -47,7 +47,7 @@ func TestCommandsAreAnswered(t *testing.T) {
 		"compact":    {asked(messagev1.Compact), true, turnv1.SessionCompacted{By: "m", Text: "7 turns are one."}, "7 turns are one."},
 		"no summary": {asked(messagev1.Compact), true, turnv1.CompactionFailed{By: "m", Text: "It failed."}, "It failed."},
 		"stop":       {asked(messagev1.Stop), false, turnv1.Cancelled{By: "m", Turn: "x/t"}, "Stopped."},
-		"new":        {asked(messagev1.New), false, turnv1.SessionReset{By: "m"}, "A new beginning."},
+		"new":        {asked(messagev1.New), true, turnv1.SessionReset{By: "m"}, "A new beginning."},
 		"dropped":    {said, true, turnv1.Cancelled{Answers: []string{"m"}, Reason: turnv1.QueueFull, Text: "Too \x1bmany."}, "Too many."},
 	} {
 		l, shown := listener(t)

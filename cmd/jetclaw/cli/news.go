@@ -15,7 +15,12 @@ func answersOf(body envelope.Body) []string {
 	case turnv1.Failed:
 		return b.Answers
 	case turnv1.Cancelled:
+		if b.Reason == "" || b.Reason == turnv1.Stopped { // else By is the message that took their place
+			return append(one(b.By), b.Answers...)
+		}
 		return b.Answers
+	case turnv1.SessionReset:
+		return one(b.By)
 	case noticev1.Posted:
 		return b.Answers
 	case turnv1.SessionConfigured:
@@ -35,13 +40,14 @@ func one(id string) []string {
 	return []string{id}
 }
 
-// isAsked says whether an outcome is waited for. A stop or a new beginning is done when it is taken.
+// isAsked says whether an outcome is waited for. A stop shows by what it ends; in old journals one that found nothing was never
+// answered.
 func isAsked(body envelope.Body) bool {
 	switch b := body.(type) {
 	case messagev1.Received:
 		return true
 	case messagev1.Control:
-		return b.Verb != messagev1.Stop && b.Verb != messagev1.New
+		return b.Verb != messagev1.Stop
 	}
 	return false
 }

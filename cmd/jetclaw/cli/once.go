@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -130,7 +131,7 @@ func (t *talk) sawOnly(ctx context.Context, message string, cursor uint64) {
 	missed := false
 	err := t.desk.conn.Replay(ctx, bus.ReplayOptions{Session: t.session(), From: mark + 1, To: cursor}, func(e envelope.Event) error {
 		answers := answersOf(e.Body)
-		missed = missed || isNews(e.Body) && (len(answers) != 1 || answers[0] != message)
+		missed = missed || isNews(e.Body) && !slices.Contains(answers, message)
 		return nil
 	})
 	if err == nil && !missed {

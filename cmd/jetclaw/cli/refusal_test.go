@@ -11,9 +11,13 @@ import (
 // TestModelThatCannotBeUsed: what was asked for is never replaced by the offline model.
 func TestModelThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	u := newUser(t, "models: {default: a/q, providers: {a: {api: anthropic}}}\n")
+	u := newUser(t, "models: {default: a/q, providers: {a: {api: anthropic, api_key: \"env:NO_KEY\"}}}\n")
 	for _, args := range [][]string{{"config", "check"}, {"chat", "x"}, {"run"}} {
-		u.run(args...).want(t, 10, "jetclaw.yaml:1:19: models.default: the Anthropic API is not in this build yet")
+		u.run(args...).want(t, 11, "env:NO_KEY: the environment variable is not set")
+	}
+	u = newUser(t, "models: {default: openai/q}\n")
+	for _, args := range [][]string{{"config", "check"}, {"chat", "x"}, {"run"}} {
+		u.run(args...).want(t, 10, "jetclaw.yaml:1:19: models.default: no provider", "add there: openai: {api: openai")
 	}
 	for variable, code := range map[string]int{"OPENAI_BASE_URL=nowhere": 10, "OPENAI_API_KEY=two words": 11} {
 		u := newUser(t, "", variable)

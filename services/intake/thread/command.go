@@ -35,16 +35,6 @@ func IsVerb(v messagev1.Verb) bool {
 	return false
 }
 
-// Asks says whether a command is answered with a text of its own. The others are done once they are in the journal.
-func Asks(v messagev1.Verb) bool {
-	switch v {
-	case messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status:
-		return true
-	case messagev1.Stop, messagev1.New:
-	}
-	return false
-}
-
 // wrongArgument says what is wrong with what follows a command, and what to do; "" when nothing is. name is the command as
 // it was written.
 func wrongArgument(v messagev1.Verb, name, arg string) string {

@@ -4,7 +4,7 @@
 // becomes exactly one event of messagev1, which may be a refusal. [State] is the fold of a session: for each thing that
 // came in, by its id, the cursor of its event and the cursor and kind of what answered it. From it follow the two
 // promises of intake: the same source key gives the same answer for as long as the session lives, and a reply can be
-// looked up after any restart.
+// looked up after any restart. [Ends] says what an event means for what came in, to the fold and to whoever waits for news.
 //
 // An id is derived from the session and the source's key ([MessageID]), so looking up by key and by id is the same
 // thing, and a second event with a known id changes nothing.

@@ -20,8 +20,10 @@ import (
 //	edit KEY OF TEXT…     OF is the key of the message
 //	complete|fail|cancel KEY…   ends a turn that answers these
 //	drop KEY…             cancels what waits, without a turn
+//	stop BY KEY…          cancels these because BY asks for it
+//	oust BY KEY…          cancels these because BY takes their place
 //	post SERVICE KEY…     a notice that answers these
-//	configure|compact|uncompact KEY   answers a command, the last with a failure
+//	reset|configure|compact|uncompact KEY   answers a command, the last with a failure
 //	step TURN, continue, delete
 //	show KEY…             what is known of them
 //	restart               goes on from a snapshot
@@ -77,8 +79,14 @@ func (sc *scenario) step(line string) []string {
 		sc.append("", turnv1.Cancelled{Turn: "t", Answers: ids(args)})
 	case "drop":
 		sc.append("", turnv1.Cancelled{Answers: ids(args)})
+	case "stop":
+		sc.append("", turnv1.Cancelled{Turn: "t", Answers: ids(args[1:]), By: ids(args)[0], Reason: turnv1.Stopped})
+	case "oust":
+		sc.append("", turnv1.Cancelled{Turn: "t", Answers: ids(args[1:]), By: ids(args)[0], Reason: turnv1.Interrupted})
 	case "post":
 		sc.append("", noticev1.Posted{Service: args[0], Answers: ids(args[1:])})
+	case "reset":
+		sc.append("", turnv1.SessionReset{By: ids(args)[0]})
 	case "configure":
 		sc.append("", turnv1.SessionConfigured{By: ids(args)[0]})
 	case "compact":

@@ -3,7 +3,6 @@ package thread
 import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
-	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -15,12 +14,12 @@ type Status uint8
 
 // The statuses. Only Pending changes, once.
 const (
-	Pending   Status = iota + 1 // a message that no turn has answered yet, or a command that waits for its answer
-	Completed                   // it was answered
+	Pending   Status = iota + 1 // a message that no turn has answered yet, or a command whose outcome is not there yet
+	Completed                   // it was answered; a stop or a new beginning is, too, when it has happened
 	Failed                      // a turn or a command gave up on it
 	Cancelled                   // a person stopped its turn, or it gave way to others
 	Refused                     // the gate did not admit it
-	Done                        // an edit, or a command that nothing answers: taken
+	Done                        // an edit: taken, nothing answers it
 )
 
 var statusNames = [...]string{"unknown", "pending", "completed", "failed", "cancelled", "refused", "done"}
@@ -70,10 +69,9 @@ func (s State) Apply(e envelope.Event) State {
 	case messagev1.Refused:
 		return s.came(e, Refused)
 	case messagev1.Control:
-		if Asks(b.Verb) {
-			return s.came(e, Pending)
-		}
-		return s.came(e, Done)
+		// In a journal from before all commands were answered, a stop that found nothing to stop has no answer: it stays
+		// pending for ever, which is true of it and keeps nobody waiting but whoever asks for its reply.
+		return s.came(e, Pending)
 	case messagev1.Edited:
 		return s.came(e, Done)
 	case turnv1.Stepped:
@@ -89,41 +87,10 @@ func (s State) Apply(e envelope.Event) State {
 	case turnv1.SessionDeleted:
 		return State{deleted: true}
 	}
-	ids, status := Ended(e.Body)
-	return s.ended(ids, e.Cursor, status)
-}
-
-// Ended are the ids of what an event ends, and how: the messages of a turn, or commands that it answers.
-func Ended(b envelope.Body) (ids []string, status Status) {
-	switch b := b.(type) {
-	case turnv1.Completed:
-		return b.Answers, Completed
-	case turnv1.Failed:
-		return b.Answers, Failed
-	case turnv1.Cancelled:
-		return b.Answers, Cancelled
-	case noticev1.Posted:
-		if b.Service == answering {
-			return b.Answers, Completed
-		}
-	case turnv1.SessionConfigured:
-		return by(b.By), Completed
-	case turnv1.SessionCompacted:
-		return by(b.By), Completed
-	case turnv1.CompactionFailed:
-		return by(b.By), Failed
+	for _, end := range Ends(e.Body) {
+		s = s.ended(end, e.Cursor)
 	}
-	return nil, 0
-}
-
-// answering is the service whose notices answer commands. Another's notice ends nothing, whatever it says.
-const answering = "turns"
-
-func by(id string) []string {
-	if id == "" { // nobody asked
-		return nil
-	}
-	return []string{id}
+	return s
 }
 
 // came adds what came in. A second event of a known id is a repeat that slipped past the server's window.
@@ -137,10 +104,10 @@ func (s State) came(e envelope.Event, status Status) State {
 }
 
 // ended settles messages and commands; what is settled already stays so.
-func (s State) ended(ids []string, cursor uint64, status Status) State {
-	for _, id := range ids {
+func (s State) ended(end End, cursor uint64) State {
+	for _, id := range end.IDs {
 		if e, ok := s.table.get(slotOf(id)); ok && e.status == Pending {
-			e.status, e.outcome = status, cursor
+			e.status, e.outcome = end.Status, cursor
 			s.table = s.table.put(e)
 		}
 	}

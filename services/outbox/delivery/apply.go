@@ -32,6 +32,8 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.add(ev, cmp.Or(b.Text, stopped), b.Answers)
 	case noticev1.Posted:
 		return s.add(ev, b.Text, b.Answers)
+	case turnv1.SessionReset: // what was said before it is still owed
+		return s.add(ev, b.Text, by(b.By))
 	case turnv1.SessionConfigured:
 		return s.add(ev, b.Text, by(b.By))
 	case turnv1.SessionCompacted:
@@ -47,7 +49,7 @@ func (s State) Apply(ev envelope.Event) State {
 	case deliveryv1.Event:
 		return s.move(ev, b)
 	}
-	return s // not ours, session.reset included: what was said before it is still owed
+	return s
 }
 
 // by is the command that something answers, if there is one.

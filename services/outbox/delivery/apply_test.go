@@ -76,7 +76,8 @@ func TestApplyQueuesWhatIsToBeShown(t *testing.T) {
 		"control":         {messagev1.Control{Verb: messagev1.Stop}, ""},
 		"step":            {turnv1.Stepped{Text: "let me see"}, ""},
 		"call":            {callv1.Completed{Content: "x"}, ""},
-		"reset":           {turnv1.SessionReset{}, ""},
+		"reset":           {turnv1.SessionReset{By: "m1", Text: "A new beginning."}, "A new beginning."},
+		"reset, untold":   {turnv1.SessionReset{By: "m1"}, ""},
 		"cannot decode":   {envelope.Unknown{Type: "turn.completed.v9"}, ""},
 		"foreign outcome": {deliveryv1.Sent{Ref: ref("x", 1)}, ""},
 	} {
@@ -130,7 +131,7 @@ func TestApplyMovesTheHead(t *testing.T) {
 		"late unknown after deferred":  {[]envelope.Body{hi, one, deferred, unknown}, delivery.Deferred, 1},
 		"late deferred, second opened": {[]envelope.Body{hi, one, unknown, started("e1", 2), deferred}, delivery.Started, 2},
 		"failed with no number":        {[]envelope.Body{hi, deliveryv1.Failed{Ref: ref("e1", 0)}}, delivery.Pending, 0},
-		"reset keeps":                  {[]envelope.Body{hi, one, turnv1.SessionReset{}}, delivery.Started, 1},
+		"reset keeps":                  {[]envelope.Body{hi, one, turnv1.SessionReset{By: "m2", Text: "new"}}, delivery.Started, 1},
 		"deleted drops":                {[]envelope.Body{hi, one, turnv1.SessionDeleted{}}, gone, 0},
 		"outcome with nothing queued":  {[]envelope.Body{one, deliveryv1.Sent{Ref: ref("e1", 1)}}, gone, 0},
 	} {

@@ -38,7 +38,8 @@ func drawFact(t *rapid.T) envelope.Body {
 		turnv1.SessionCompacted{Text: "by itself"},
 		turnv1.CompactionFailed{By: "m2", Text: "not compacted"},
 		messagev1.Received{Text: "hello"},
-		turnv1.SessionReset{},
+		turnv1.SessionReset{By: "m3"},
+		turnv1.SessionReset{By: "m3", Text: "a new beginning"},
 	}).Draw(t, "fact")
 }
 

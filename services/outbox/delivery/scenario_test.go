@@ -20,7 +20,7 @@ import (
 // TestScenarios plays testdata/*.txt: blocks of commands, "----", and what they print.
 //
 //	channel NAME · attempts N · hold · clock DURATION
-//	answer ID TEXT · failure ID TEXT · cancel ID · notice ID TEXT · reset · delete
+//	answer ID TEXT · failure ID TEXT · cancel ID · notice ID TEXT · reset [ID TEXT] · delete
 //	run W [gone]     worker W takes steps until it has to perform, is held, waits, or nothing is to be done
 //	sent W · defer W DURATION REASON · fail W REASON · cut W     the outcome of the claim that W made last, open or not
 //	crash W          W forgets what it claimed
@@ -100,7 +100,7 @@ func (g *stage) command(t *testing.T, line string) {
 	case "notice":
 		g.append(arg, noticev1.Posted{Service: "tools", Text: text})
 	case "reset":
-		g.append("", turnv1.SessionReset{})
+		g.append(arg, turnv1.SessionReset{By: "c-" + arg, Text: text})
 	case "delete":
 		g.append("", turnv1.SessionDeleted{})
 	case "run":

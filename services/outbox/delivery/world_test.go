@@ -297,6 +297,8 @@ func shows(b envelope.Body) bool {
 		return b.Text != ""
 	case turnv1.Cancelled:
 		return len(b.Answers) > 0
+	case turnv1.SessionReset:
+		return b.Text != ""
 	case turnv1.SessionCompacted:
 		return b.By != ""
 	case turnv1.Failed, turnv1.SessionConfigured, turnv1.CompactionFailed:

@@ -38,7 +38,7 @@ type Receipt struct {
 	MessageID string     `json:"message_id"` // id of the event
 	Session   session.ID `json:"session"`
 	Cursor    uint64     `json:"cursor"` // of the event
-	Status    Status     `json:"status"` // pending at first, completed for what nothing answers; a repeat is told what became of it
+	Status    Status     `json:"status"` // pending at first, completed for an edit; a repeat is told what became of it
 }
 
 // ReplyRequest asks what became of a message, and waits for it when it is pending (svc.intake.reply).
