@@ -34,7 +34,8 @@ func (t *Turn) over(r Rules) machine.Step {
 			money.Dollars(b.Cost), t.Model)
 	case b.Cost > 0 && t.Usage.Cost >= b.Cost:
 		return stop(turnv1.OverBudget,
-			"this answer has cost %s of the %s that one may (limits.money). Ask me to go on, or raise the limit.", money.Dollars(t.Usage.Cost), money.Dollars(b.Cost))
+			"this answer has cost %s of the %s that one may (limits.money). Ask me to go on, or raise the limit.",
+			money.Dollars(t.Usage.Cost), money.Dollars(b.Cost))
 	}
 	return nil
 }
