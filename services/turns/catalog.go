@@ -95,13 +95,20 @@ func (m *Models) Model(ref string) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.by) < maxListed {
-		m.by[ref] = l
+	for other, old := range m.by {
+		if len(m.by) < maxListed {
+			break
+		}
+		delete(m.by, other) // any: it is made again when it is asked for
+		if c, ok := old.Model.(interface{ CloseIdle() }); ok {
+			c.CloseIdle()
+		}
 	}
+	m.by[ref] = l
 	return l, nil
 }
 
-// maxListed bounds the models that are remembered: people can name any.
+// maxListed bounds the models that are remembered, each with connections of its own: people can name any.
 const maxListed = 256
 
 func (m *Models) build(provider, name string) (*listed, error) {

@@ -119,7 +119,7 @@ func byBytes(body string) http.HandlerFunc {
 // short are the limits of an agent whose model is given little time.
 func short() turn.Limits {
 	l := turn.DefaultLimits()
-	l.CallTime = 4 * time.Second
+	l.CallTime = shortTime
 	return l
 }
 
@@ -129,7 +129,7 @@ var (
 	unreadable  = want{cause: turnv1.ModelGarbage, says: "could not be read", asks: 1}
 	unreachable = want{cause: turnv1.ModelUnavailable, says: "could not be reached", asks: 1}
 	tooLarge    = want{cause: turnv1.ModelGarbage, says: "longer than the 8388608 bytes", asks: 1}
-	timedOut    = want{cause: turnv1.TimedOut, says: "did not finish its answer within 4s"}
+	timedOut    = want{cause: turnv1.TimedOut, says: "did not finish its answer within " + shortTime.String()}
 	foreign     = want{cause: turnv1.ModelGarbage, says: "does not speak the", asks: 1}
 	empty       = want{cause: turnv1.ModelGarbage, says: "was empty", asks: 1}
 )

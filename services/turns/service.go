@@ -43,6 +43,7 @@ type Config struct {
 type Service struct {
 	conn  *bus.Conn
 	actor *actor.Actor[turn.State]
+	asked chan struct{} // closed once questions are answered
 	calls *caller
 	daily *daily.Accounts // nil: no budget of the day
 }
@@ -90,7 +91,7 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{conn: c.Conn, calls: calls}
+	s := &Service{conn: c.Conn, calls: calls, asked: make(chan struct{})}
 	if c.Budgets.Any() {
 		s.daily = daily.New(c.Conn, c.Budgets)
 		s.daily.Reprice(calls.charge)
@@ -134,8 +135,15 @@ func (s *Service) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Ready returns once messages are answered, or with ctx's error.
-func (s *Service) Ready(ctx context.Context) error { return s.actor.Ready(ctx) }
+// Ready returns once messages and questions are answered, or with ctx's error.
+func (s *Service) Ready(ctx context.Context) error {
+	select {
+	case <-s.asked:
+		return s.actor.Ready(ctx)
+	case <-ctx.Done():
+		return fmt.Errorf("turns is not ready: %w", context.Cause(ctx))
+	}
+}
 
 // serve answers questions until ctx ends.
 func (s *Service) serve(ctx context.Context) error {
@@ -147,6 +155,7 @@ func (s *Service) serve(ctx context.Context) error {
 			return fmt.Errorf("turns: %w", err)
 		}
 	}
+	close(s.asked)
 	<-ctx.Done()
 	return nil
 }

@@ -112,7 +112,7 @@ func within[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		var zero T
 		t.Fatalf("no %T came", zero)
 		return zero

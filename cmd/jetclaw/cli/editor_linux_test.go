@@ -34,7 +34,7 @@ func TestEditing(t *testing.T) {
 	term.press("/foo\r")
 	term.shown.waitFor(t, "there is no command /foo")
 	term.press("/help\r")
-	term.shown.waitFor(t, "begins with a space.\n> ")
+	term.shown.waitFor(t, "All else is for the agent.\n> ")
 	term.press("/new\r")
 	if shown := term.shown.waitFor(t, "A new beginning.\n> "); !strings.HasSuffix(shown, "> /new\nA new beginning.\n> ") {
 		t.Errorf("a stray prompt:\n%q", shown[len(shown)-100:])

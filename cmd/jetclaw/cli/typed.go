@@ -14,12 +14,12 @@ const conversationHelp = `/new            begin afresh; /reset is the same
 /new keep       begin afresh with a summary of what was said
 /compact        replace what was said by a summary
 /model [MODEL]  say which model answers, or choose one for this session
-/queue [MODE]   say what happens to messages that come during an answer, or choose: followup, collect, steer, interrupt
+/queue [MODE]   say or choose what messages during an answer do: followup, collect, steer, interrupt
 /status         say what is going on
 /stop           stop an answer, and drop what waits (as Ctrl-C does)
 /quit           leave
 /help           this
-All else is for the agent; so is a line that begins with a space.`
+All else is for the agent.`
 
 // sessionCommands are taken by the gate, which says what may follow them; what they lead to is told by the journal.
 var sessionCommands = map[string]bool{ //nolint:gochecknoglobals // constants
