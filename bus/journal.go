@@ -121,32 +121,12 @@ type payload struct {
 // cannot be read would be as if it had never happened, again and again.
 const maxNesting = 1000
 
-// nesting is how deep objects and lists lie within each other in valid JSON.
-func nesting(data []byte) int {
-	deepest, now, quoted := 0, 0, false
-	for i := 0; i < len(data); i++ {
-		switch b := data[i]; {
-		case b == '\\':
-			i++ // only within quotes
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			now++
-			deepest = max(deepest, now)
-		case b == '}' || b == ']':
-			now--
-		}
-	}
-	return deepest
-}
-
 func (j *Journal) encode(ctx context.Context, e envelope.Event) (payload, error) {
 	data, err := json.Marshal(e.Body)
 	if err != nil {
 		return payload{}, fmt.Errorf("encode %s: %w", e.Type(), err)
 	}
-	if nesting(data) > maxNesting {
+	if envelope.Nesting(data) > maxNesting {
 		return payload{}, fault.New(fault.Invalid, "the body of %s is nested too deep to be read again", e.Type())
 	}
 	if len(data) <= ClaimCheckSize {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
@@ -67,7 +68,7 @@ func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
 		c.Refusal = fmt.Sprintf("the arguments are not a JSON object: %v", err)
 	case object == nil:
 		c.Refusal = "the arguments are not a JSON object: null"
-	case depth(args) > maxDepth:
+	case envelope.Nesting(args) > maxDepth:
 		c.Refusal = fmt.Sprintf("the arguments are nested more than %d deep", maxDepth)
 	default:
 		c.Arguments = args
@@ -76,26 +77,6 @@ func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
 		c.Refusal = fmt.Sprintf("there is no tool %q here", c.Tool)
 	}
 	return c
-}
-
-// depth is how deep objects and lists lie within each other in valid JSON.
-func depth(args []byte) int {
-	deepest, now, quoted := 0, 0, false
-	for i := 0; i < len(args); i++ {
-		switch b := args[i]; {
-		case b == '\\':
-			i++ // only within quotes
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			now++
-			deepest = max(deepest, now)
-		case b == '}' || b == ']':
-			now--
-		}
-	}
-	return deepest
 }
 
 // plain says whether an id can go everywhere: into prompts of other providers, subjects and keys.
