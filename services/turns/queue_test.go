@@ -16,7 +16,8 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-// gate is a provider that holds each call until it is let go, and keeps what it was asked.
+// gate is a provider that holds each call until it is let go, and keeps what it was asked. Only the newest call is
+// answered: one that was given up may be served for a while yet, and would take the answer of the next.
 type gate struct {
 	mu     sync.Mutex
 	bodies []string
@@ -30,10 +31,19 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	g.mu.Lock()
 	g.bodies = append(g.bodies, string(body))
+	mine := len(g.bodies)
 	g.mu.Unlock()
 	g.asked <- string(body)
 	select {
 	case chunks := <-g.answer:
+		g.mu.Lock()
+		newest := mine == len(g.bodies)
+		g.mu.Unlock()
+		if !newest {
+			g.answer <- chunks
+			<-r.Context().Done()
+			return
+		}
 		speak(w, chunks...)
 	case <-r.Context().Done():
 	}
