@@ -1,7 +1,10 @@
 // Package messagev1 has the events of the intake service: what came in from outside, after the one gate.
 package messagev1
 
-import "github.com/jetclaw/jetclaw/schemas/envelope"
+import (
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+)
 
 // Event is the sealed set of this package.
 //
@@ -58,6 +61,8 @@ const (
 	Model   Verb = "model"   // chooses the session's model; without an argument: says which it is
 	Queue   Verb = "queue"   // chooses the queue mode; without an argument: says which it is
 	Status  Verb = "status"  // says what is going on
+	Approve Verb = "approve" // answers an approval with yes: becomes a Decision, never a Control
+	Deny    Verb = "deny"    // answers an approval with no: becomes a Decision, never a Control
 )
 
 // Control is a person's command to the session (control.requested).
@@ -68,12 +73,23 @@ type Control struct {
 	Argument string `json:"argument,omitempty"`
 }
 
+// Decision is a person's answer to an approval (decision.submitted), in the session of the approval. Who may decide is for
+// the approvals service to say.
+type Decision struct {
+	From     Sender          `json:"from"`
+	Approval string          `json:"approval,omitempty"` // id; "": the only one that is open in the session
+	Decision callv1.Decision `json:"decision"`
+	Reason   string          `json:"reason,omitempty"` // of a denial
+}
+
 func (Received) EventType() string { return "message.received.v1" }
 func (Edited) EventType() string   { return "message.edited.v1" }
 func (Refused) EventType() string  { return "message.refused.v1" }
 func (Control) EventType() string  { return "control.requested.v1" }
+func (Decision) EventType() string { return "decision.submitted.v1" }
 
 func (Received) message() {}
 func (Edited) message()   {}
 func (Refused) message()  {}
 func (Control) message()  {}
+func (Decision) message() {}

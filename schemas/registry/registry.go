@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -49,8 +50,17 @@ var types = []Type{
 	of[turnv1.SessionConfigured]("turns"),
 	of[turnv1.SessionReset]("turns"),
 	of[turnv1.SessionDeleted]("turns"),
-	of[callv1.Completed]("*"),
+	of[messagev1.Decision]("intake"),
+	of[callv1.Dispatched]("tools"),
+	of[callv1.Awaiting]("tools"),
 	of[callv1.Denied]("tools"),
+	of[callv1.Started]("*"),
+	of[callv1.Completed]("*"),
+	of[approvalv1.Requested]("approvals"),
+	of[approvalv1.Decided]("approvals"),
+	of[approvalv1.Expired]("approvals"),
+	of[approvalv1.Cancelled]("approvals"),
+	of[approvalv1.Voided]("approvals"),
 	of[deliveryv1.Started]("outbox"),
 	of[deliveryv1.Sent]("outbox"),
 	of[deliveryv1.Deferred]("outbox"),

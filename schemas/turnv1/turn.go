@@ -105,6 +105,7 @@ const (
 	TooManyRounds    Cause = "too_many_rounds"   // the model kept calling tools
 	ContextOverflow  Cause = "context_overflow"  // the conversation is too long for the model, compacted or not
 	OverBudget       Cause = "over_budget"       // a budget of the turn, the agent or the day is used up
+	Looping          Cause = "looping"           // the model repeats a call that fails
 	Withdrawn        Cause = "withdrawn"         // a person stopped it (compactions; a stopped turn is cancelled)
 )
 
