@@ -59,6 +59,12 @@ func PermissionsOf(s Spec) Permissions {
 		own := valuePrefix + s.Name + ".>"
 		p.pub(own, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+own)
 	}
+	if s.Catalog != "" {
+		p.pub(catalogPrefix + s.Catalog)
+	}
+	if s.ReadsCatalog {
+		p.pub("$JS.API.DIRECT.GET.KV_" + subject.Catalog)
+	}
 	p.micro(s)
 	if s.Live {
 		p.pub(subject.LiveAll)

@@ -3,14 +3,16 @@ package bus
 // Spec says what one service does on the bus. Consumers, buckets and permissions are derived from it, so that a service
 // can do no more than its Spec says, in the embedded server as in a cluster.
 type Spec struct {
-	Name      string   // the service: "turns"
-	Appends   []string // kinds it may append: "turn.started", "call.completed.builtin"
-	Doorbells []string // kinds that ring it: "message.received", "call.completed.*"
-	Timers    bool     // it sets timers and is rung by them
-	Snapshots bool     // it keeps folded states in the KV bucket "snap"
-	Values    bool     // it keeps small values in the KV bucket "settings", under its own name
-	Serves    []string // verbs of its micro endpoints svc.<Name>.<verb>
-	Asks      []string // endpoints of others that it calls: "intake.submit"
-	Live      bool     // it publishes on live.<session>
-	Follows   bool     // it reads what the server publishes once stored (tail.>) and live.>
+	Name         string   // the service: "turns"
+	Appends      []string // kinds it may append: "turn.started", "call.completed.builtin"
+	Doorbells    []string // kinds that ring it: "message.received", "call.completed.*"
+	Timers       bool     // it sets timers and is rung by them
+	Snapshots    bool     // it keeps folded states in the KV bucket "snap"
+	Values       bool     // it keeps small values in the KV bucket "settings", under its own name
+	Catalog      string   // the executor whose tools it publishes in the KV bucket "catalog"; "" for most
+	ReadsCatalog bool     // it reads what all executors publish there
+	Serves       []string // verbs of its micro endpoints svc.<Name>.<verb>
+	Asks         []string // endpoints of others that it calls: "intake.submit"
+	Live         bool     // it publishes on live.<session>
+	Follows      bool     // it reads what the server publishes once stored (tail.>) and live.>
 }

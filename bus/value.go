@@ -3,11 +3,9 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -82,17 +80,5 @@ func (c *Conn) putValue(ctx context.Context, key string, h nats.Header, value []
 	if err != nil {
 		return err
 	}
-	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
-	var api *jetstream.APIError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
-		return fault.New(fault.Full, "store value %s: the bucket of settings has no room (%s)", key, api.Description)
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("store value %s: %w", key, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fault.New(fault.Timeout, "store value %s: %w", key, err)
-	}
-	return fault.New(fault.Unavailable, "store value %s: %w", key, err)
+	return c.put(ctx, "value "+key, at, h, value)
 }

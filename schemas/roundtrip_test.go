@@ -73,6 +73,13 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64().Draw(t, "int"))
+	case reflect.Uint8:
+		v.SetUint(uint64(rapid.Uint8().Draw(t, "byte")))
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, "there") {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(t, v.Elem())
+		}
 	case reflect.Slice:
 		s := reflect.MakeSlice(v.Type(), rapid.IntRange(0, 3).Draw(t, "len"), 3)
 		for i := range s.Len() {

@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -22,8 +24,19 @@ var (
 	outcome  = turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 2, Model: "local/qwen3", Usage: usage, Tried: []turnv1.Try{
 		{Model: "claude/opus", Cause: turnv1.ModelUnavailable, Detail: "HTTP 529"},
 	}}
-	usage = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true, Estimated: true}
-	ref   = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
+	usage   = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true, Estimated: true}
+	ref     = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
+	request = callv1.Request{
+		Turn: "m1/t", Call: "c1", Index: 1, Tool: "write_file", Executor: "builtin",
+		Arguments: json.RawMessage(`{"content":"hello","path":"AGENTS.md"}`), Digest: "5a1d", ToolDigest: "77b2", Level: toolv1.L2,
+		Policy: "p1-00c0ffee00c0ffee", Files: []callv1.File{{Path: "AGENTS.md", Digest: "e3b0"}},
+	}
+	answer = callv1.Approval{
+		ID: "ab2c3d4e5f6", Decision: callv1.AllowAlways, By: "telegram:12345", Shown: "9f86", Expires: deadline, At: at, Grant: "2c26",
+		Signature: []byte("signature"),
+	}
+	question = approvalv1.Ref{Approval: "ab2c3d4e5f6", Turn: "m1/t", Call: "c1"}
+	why      = []string{"It changes AGENTS.md, which every prompt begins with."}
 )
 
 // samples has one body of each event type with every field set: a golden sample is made of it when the type is new.
@@ -60,8 +73,27 @@ var samples = []envelope.Body{
 	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
 		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9, Silent: 1},
 	}},
-	callv1.Completed{Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`},
-	callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no rule allows weather"},
+	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today"},
+	callv1.Dispatched{Request: request, Rule: "approval", Approval: &answer, Always: &answer},
+	callv1.Awaiting{
+		Request: request, Rule: "level L2", Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md", Grant: "2c26",
+	},
+	callv1.Denied{
+		Turn: "m1/t", Call: "c1", Reason: "no rule allows weather", Rule: "policy.deny[0]", Policy: "p1-00c0ffee00c0ffee", Approval: "ab2c3d4e5f6",
+	},
+	callv1.Started{Executor: "builtin", Turn: "m1/t", Call: "c1", Attempt: 1, Worker: "W7kq2nRz", Deadline: deadline},
+	callv1.Completed{
+		Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`,
+		Attempt: 1, Untrusted: true, Private: true, Cut: 12,
+	},
+	approvalv1.Requested{
+		Approval: "ab2c3d4e5f6", Request: request, Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md",
+		Grant: "2c26", Approvers: []string{"local", "telegram:12345"}, Expires: deadline, Text: "May I?",
+	},
+	approvalv1.Decided{Ref: question, Answer: answer, Edited: &request, Reason: "not today", Answers: []string{"k1"}, Text: "Allowed."},
+	approvalv1.Expired{Ref: question, Text: "Nobody has answered."},
+	approvalv1.Cancelled{Ref: question},
+	approvalv1.Voided{Ref: question, Reason: "the policy has changed", Text: "This is void."},
 	deliveryv1.Started{Ref: ref, Worker: "W7kq2nRz", Deadline: deadline, Repeat: true},
 	deliveryv1.Sent{Ref: ref, Receipt: "4711"},
 	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests"},
@@ -96,6 +128,8 @@ func complete(t *testing.T, path string, v reflect.Value) {
 		for i := range v.NumField() {
 			complete(t, path+"."+v.Type().Field(i).Name, v.Field(i))
 		}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		complete(t, path, v.Elem())
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
 			complete(t, path+"[]", v.Index(i))

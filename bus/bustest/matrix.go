@@ -52,7 +52,7 @@ func publishRules(specs []bus.Spec) []rule {
 	t.add(appends, "$O.blobs.C.chunk", "$O.blobs.M.meta")
 	t.add(func(s bus.Spec) bool { return s.Live }, subject.Live(peer))
 	t.add(nobody,
-		"$KV.snap.other."+string(peer), "$KV.catalog.builtin", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
+		"$KV.snap.other."+string(peer), "$KV.catalog.other", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
 		"sys.mcp.files.connected", "timer.other."+string(peer), "schedule.other."+string(peer),
 		"worker.other.one", "svc.other.verb", "_INBOX.x.y", "_INBOX_other.x", "_INBOX_admin.x.y",
 		"$SRV.PING", "$SRV.STATS", "$SYS.REQ.SERVER.PING", "$JS.FC.EV.turns.1", "x", "nobody.knows")
@@ -118,6 +118,8 @@ func (t *table) jetstream() {
 			direct, info, leader = reads, reads, reads
 		case "OBJ_blobs":
 			direct, info = reads, reads
+		case "KV_catalog":
+			direct = func(s bus.Spec) bool { return s.ReadsCatalog }
 		}
 		t.add(direct, "$JS.API.DIRECT.GET."+st)
 		t.add(info, "$JS.API.STREAM.INFO."+st)
@@ -144,6 +146,9 @@ func (t *table) ofService(sp bus.Spec) {
 	}
 	key := "$KV.snap." + sp.Name + "." + string(peer)
 	t.add(both(own, func(s bus.Spec) bool { return s.Snapshots }), key, "$JS.API.DIRECT.GET.KV_snap."+key)
+	if sp.Catalog != "" {
+		t.add(both(own, func(s bus.Spec) bool { return s.Catalog == sp.Catalog }), "$KV.catalog."+sp.Catalog)
+	}
 	value := "$KV.settings." + sp.Name + ".cooldown.x"
 	t.add(both(own, func(s bus.Spec) bool { return s.Values }), value, "$JS.API.DIRECT.GET.KV_settings."+value)
 	t.add(nobody, "$KV.settings."+sp.Name, "$JS.API.DIRECT.GET.KV_settings.$KV.settings."+sp.Name,

@@ -20,6 +20,7 @@ import (
 type View struct {
 	Now     time.Time
 	Session session.ID
+	Part    string // the part of the session that the lane works for; "" for machines that have one lane a session
 	Worker  string // the instance that asks; goes into claims
 	// Mine is the cursor of the open claim that this very run of the lane appended, else 0. A claim of the same
 	// worker that an earlier run appended is not mine: its effect may have happened.

@@ -1,0 +1,74 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+// The catalogue has one value an executor in the KV bucket "catalog": what tools it offers. It outlives the process that
+// published it, so that calls to an executor that is away for a moment wait for it.
+
+// MaxCatalog is the largest value, in bytes.
+const MaxCatalog = 900 << 10
+
+const catalogPrefix = "$KV." + subject.Catalog + "."
+
+// SetCatalog replaces what the connection's executor offers. Errors are those of SetValue.
+func (c *Conn) SetCatalog(ctx context.Context, executor string, value []byte) error {
+	if len(value) > MaxCatalog {
+		return fault.New(fault.TooLarge, "the catalogue of %s has %d bytes, at most %d are kept", executor, len(value), MaxCatalog)
+	}
+	return c.put(ctx, "catalogue of "+executor, catalogPrefix+session.Escape(executor), nil, value)
+}
+
+// Catalog is what all executors offer, by their names.
+func (c *Conn) Catalog(ctx context.Context) (map[string][]byte, error) {
+	const bucket = "KV_" + subject.Catalog
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, bucket, []string{catalogPrefix + ">"})
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "read the catalogue: %w", err)
+	}
+	all := map[string][]byte{}
+	for m, err := range got {
+		switch {
+		case errors.Is(err, jetstreamext.ErrNoMessages):
+			return all, nil
+		case err != nil:
+			return nil, fault.New(fault.Unavailable, "read the catalogue: %w", err)
+		case m.Header.Get("KV-Operation") == "":
+			if name, err := session.Unescape(strings.TrimPrefix(m.Subject, catalogPrefix)); err == nil {
+				all[name] = m.Data
+			}
+		}
+	}
+	return all, nil
+}
+
+// put stores one value of a KV bucket.
+func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []byte) error {
+	_, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+		return fault.New(fault.Full, "store %s: its bucket has no room (%s)", what, api.Description)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("store %s: %w", what, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return fault.New(fault.Timeout, "store %s: %w", what, err)
+	}
+	return fault.New(fault.Unavailable, "store %s: %w", what, err)
+}
