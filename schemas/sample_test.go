@@ -33,7 +33,7 @@ var (
 	}
 	answer = callv1.Approval{
 		ID: "ab2c3d4e5f6", Decision: callv1.AllowAlways, By: "telegram:12345", Shown: "9f86", Expires: deadline, At: at, Grant: "2c26",
-		Signature: []byte("signature"),
+		Signature: []byte("signature"), GrantSignature: []byte("another"),
 	}
 	question = approvalv1.Ref{Approval: "ab2c3d4e5f6", Turn: "m1/t", Call: "c1"}
 	why      = []string{"It changes AGENTS.md, which every prompt begins with."}

@@ -52,6 +52,8 @@ type Approval struct {
 	At        time.Time `json:"at"`              // of the decision
 	Grant     string    `json:"grant,omitempty"` // digest of what "always" holds for
 	Signature []byte    `json:"signature"`       // Ed25519 over Statement
+	// GrantSignature is over the decision and its Grant alone, so that it can be checked for later calls.
+	GrantSignature []byte `json:"grant_signature,omitempty"`
 }
 
 // Decision is an answer to an approval.

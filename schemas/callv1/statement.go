@@ -47,16 +47,37 @@ func Statement(s session.ID, r Request, a Approval) []byte {
 	return raw
 }
 
-// Signed is a with its signature.
+// grantStatement is what a GrantSignature is over.
+func grantStatement(s session.ID, a Approval) []byte {
+	raw, err := json.Marshal([]string{
+		"jetclaw grant v1", string(s), a.ID, string(a.Decision), a.By, a.At.UTC().Format(time.RFC3339Nano), a.Grant,
+	})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// Signed is a with its signatures.
 func (a Approval) Signed(key ed25519.PrivateKey, s session.ID, r Request) Approval {
 	a.Signature = ed25519.Sign(key, Statement(s, r, a))
+	if a.Grant != "" {
+		a.GrantSignature = ed25519.Sign(key, grantStatement(s, a))
+	}
 	return a
 }
 
-// Verify says whether a was signed by the holder of key for exactly this request, and the request's arguments are those
-// that its digest names.
+// Verify says whether a was signed by the holder of key for exactly this request, in time, and the request's arguments are
+// those that its digest names.
 func (a Approval) Verify(key ed25519.PublicKey, s session.ID, r Request) bool {
 	text := Statement(s, r, a)
 	return len(key) == ed25519.PublicKeySize && len(text) > 0 && a.Decision.Allows() && a.At.Before(a.Expires) &&
 		canonical.Digest(r.Arguments) == r.Digest && ed25519.Verify(key, text, a.Signature)
+}
+
+// VerifyGrant says whether a is a decision "always" for grant in session s, signed by the holder of key.
+func (a Approval) VerifyGrant(key ed25519.PublicKey, s session.ID, grant string) bool {
+	text := grantStatement(s, a)
+	return len(key) == ed25519.PublicKeySize && len(text) > 0 && a.Decision == AllowAlways && grant != "" && a.Grant == grant &&
+		ed25519.Verify(key, text, a.GrantSignature)
 }
