@@ -53,7 +53,7 @@ type Approval struct {
 	Grant     string    `json:"grant,omitempty"` // digest of what "always" holds for
 	Signature []byte    `json:"signature"`       // Ed25519 over Statement
 	// GrantSignature is over the decision and its Grant alone, so that it can be checked for later calls.
-	GrantSignature []byte `json:"grant_signature,omitempty"`
+	GrantSignature []byte `json:"grant_signature,omitzero"`
 }
 
 // Decision is an answer to an approval.
