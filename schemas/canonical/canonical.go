@@ -34,6 +34,9 @@ func JSON(raw []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	out, err := value(d, nil, 0)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +58,6 @@ func value(d *json.Decoder, out []byte, depth int) ([]byte, error) {
 	}
 	t, err := d.Token()
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
 		return nil, err
 	}
 	switch t := t.(type) {

@@ -6,13 +6,18 @@
 // as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them.
 package config
 
+import "time"
+
 // Config is jetclaw.yaml. Sections that this build does not use yet are read and checked all the same.
 type Config struct {
 	Models    Models           `yaml:"models"`
 	Agents    map[string]Agent `yaml:"agents"`
-	Tools     map[string]Tool  `yaml:"tools"`
+	Tools     Tools            `yaml:"tools"`
+	Policy    Policy           `yaml:"policy"`
+	Approvals Approvals        `yaml:"approvals"`
 	Channels  Channels         `yaml:"channels"`
-	Owners    []string         `yaml:"owners"` // identities: local, "telegram:12345", "http:<token name>"
+	Owners    []string         `yaml:"owners"`    // identities: local, "telegram:12345", "http:<token name>"
+	Approvers []string         `yaml:"approvers"` // who may answer approvals; none: the owners
 	Bus       Bus              `yaml:"bus"`
 	Log       Log              `yaml:"log"`
 	Outbox    Outbox           `yaml:"outbox"`
@@ -23,11 +28,6 @@ type Config struct {
 	MCP       any              `yaml:"mcp"` // kept as it is
 
 	at map[string]Position // where each path stands in the file
-}
-
-// Tool switches one built-in tool.
-type Tool struct {
-	Enabled bool `yaml:"enabled"`
 }
 
 // Channels are the ways in and out.
@@ -89,6 +89,8 @@ func Default() *Config {
 		Bus:       Bus{Sync: "always", Listen: "127.0.0.1:0"},
 		Log:       Log{Level: "info", Format: "auto"},
 		Outbox:    Outbox{OnUnknown: "resend"},
+		Tools:     defaultTools(),
+		Approvals: Approvals{Expire: Duration(24 * time.Hour)},
 		Limits:    defaultLimits(),
 		Retention: Retention{Archive: "archive"},
 	}

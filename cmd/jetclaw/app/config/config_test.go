@@ -47,7 +47,16 @@ agents:
     instructions: |
       Answer in verse.
 tools:
-  exec: {enabled: false}
+  exec: {enabled: true, sandbox: landlock, timeout: 30s, env: [LC_ALL]}
+  web_fetch: {allow: [10.1.0.0/16]}
+  web_search: {provider: brave, key: "env:BRAVE_KEY"}
+  private: [letters]
+policy:
+  deny: [{tool: exec, args: {command: "rm *"}, reason: never}]
+  ask: [{tool: web_*}]
+  allow: [{tool: write_file, args: {path: "notes/*"}, agent: poet}]
+approvals: {expire: 2h}
+approvers: ["telegram:12345", "http:default"]
 channels:
   http: {listen: "127.0.0.1:7450", callback: {url: "https://example.org/hook", token: "env:HOOK"}}
   telegram:
@@ -74,7 +83,9 @@ func TestEverything(t *testing.T) {
 	}
 	if c.Models.Providers["local"].APIKey.String() != "env:LOCAL_KEY" || c.Bus.MaxBytes != 2<<30 ||
 		c.Limits.Call != Duration(90*time.Second) || c.Agents["poet"].Instructions != "Answer in verse.\n" ||
-		c.Agents["poet"].Workspace != "workspace" || len(c.Owners) != 2 || c.MCP == nil {
+		c.Agents["poet"].Workspace != "workspace" || len(c.Owners) != 2 || c.MCP == nil ||
+		c.Policy.Deny[0].Args["command"] != "rm *" || c.Policy.Allow[0].Agent != "poet" || len(c.ApproversOr()) != 2 ||
+		c.Tools.Exec.Timeout != Duration(30*time.Second) || c.Tools.WebSearch.Key.String() != "env:BRAVE_KEY" {
 		t.Errorf("%+v", c)
 	}
 	var texts []string
@@ -84,7 +95,7 @@ func TestEverything(t *testing.T) {
 		}
 		texts = append(texts, w.Path)
 	}
-	if got := strings.Join(texts, " "); got != "channels.telegram mcp tools" {
+	if got := strings.Join(texts, " "); got != "channels.telegram mcp" {
 		t.Errorf("warnings for %s", got)
 	}
 }
@@ -124,7 +135,15 @@ func TestProblems(t *testing.T) {
 		"model":              {"agents: {main: {model: gpt}}\n", "c.yaml:1:24: agents.main.model: a model is written as provider/model"},
 		"provider's name":    {"models: {providers: {offline: {}}}\n", "c.yaml:1:31: models.providers.offline: this name belongs to the built-in offline model; choose another"},
 		"url":                {"channels: {http: {callback: {url: example.org}}}\n", "c.yaml:1:35: channels.http.callback.url: must be a URL as https://host/path"},
-		"owner":              {"owners: [me]\n", `c.yaml:1:10: owners[0]: an owner is local or channel:id; as in "telegram:12345"`},
+		"owner":              {"owners: [me]\n", `c.yaml:1:10: owners[0]: an identity is local or channel:id; as in "telegram:12345"`},
+		"owner by name":      {"owners: [\"telegram:ada\"]\n", `c.yaml:1:10: owners[0]: must be the number of a person: names can be taken by others; as in "telegram:12345"`},
+		"approver elsewhere": {"approvers: [\"fax:1\"]\n", `c.yaml:1:13: approvers[0]: there is no channel fax`},
+		"rule without tool":  {"policy: {deny: [{agent: x}]}\n", `c.yaml:1:17: policy.deny[0]: a rule needs a tool; as in tool: "web_*"`},
+		"sandbox":            {"tools: {exec: {sandbox: jail}}\n", "c.yaml:1:25: tools.exec.sandbox: must be one of auto, bwrap, landlock, none"},
+		"search without key": {"tools: {web_search: {provider: exa}}\n", `c.yaml:1:21: tools.web_search: key is missing; as in key: "env:SEARCH_KEY"`},
+		"search engine":      {"tools: {web_search: {url: \"http://x\"}}\n", `c.yaml:1:21: tools.web_search: provider is missing; brave, exa or searxng`},
+		"private outside":    {"tools: {private: [../x]}\n", `c.yaml:1:19: tools.private[0]: must be a file or a folder inside of the workspace; as in letters`},
+		"short expiry":       {"approvals: {expire: 5s}\n", `c.yaml:1:21: approvals.expire: must be at least 1m: nobody answers that fast; as in 24h`},
 		"bot without token":  {"channels: {telegram: {b: {access: pairing}}}\n", `c.yaml:1:26: channels.telegram.b: token is missing; token: "env:TELEGRAM_BOT_TOKEN"`},
 		"password in a url":  {"remote: {url: \"nats://u:hunter22@h\"}\n", "c.yaml:1:15: remote.url: holds credentials; put them into a file and name it in remote.creds"},
 		"secret in the file": {"models: {providers: {a: {api_key: sk-hunter22hunter22}}}\n", "c.yaml:1:35: models.providers.a.api_key: a secret is never written into the file itself: write env:NAME or file:PATH"},

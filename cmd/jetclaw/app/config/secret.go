@@ -135,3 +135,22 @@ func (c *Config) Resolve(r Resolver, file, path string, s *Secret) ([]Warning, e
 	}
 	return nil, nil
 }
+
+// Secrets are copies of all secrets that the configuration refers to.
+func (c *Config) Secrets() []*Secret {
+	var all []*Secret
+	add := func(s Secret) {
+		if s.Set() {
+			all = append(all, &s)
+		}
+	}
+	for _, p := range c.Models.Providers {
+		add(p.APIKey)
+	}
+	for _, t := range c.Channels.Telegram {
+		add(t.Token)
+	}
+	add(c.Channels.HTTP.Callback.Token)
+	add(c.Tools.WebSearch.Key)
+	return all
+}

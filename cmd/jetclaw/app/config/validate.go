@@ -37,6 +37,8 @@ func (c *Config) Validate(file string) ([]Problem, []Warning) {
 	k.bus()
 	k.limits()
 	k.retention()
+	k.tools()
+	k.policy()
 	k.rest()
 	k.notYet()
 	return k.problems, k.warnings
@@ -91,14 +93,7 @@ func (k *checker) bus() {
 }
 
 func (k *checker) rest() {
-	for i, o := range k.c.Owners {
-		if channel, id, ok := strings.Cut(o, ":"); o != "local" && (!ok || channel == "" || id == "") {
-			k.fail("owners["+strconv.Itoa(i)+"]", "an owner is local or channel:id", `as in "telegram:12345"`)
-		}
-	}
-	if len(k.c.Owners) == 0 {
-		k.warn("owners", "nobody is an owner, so nobody can approve anything")
-	}
+	k.identities("owners", k.c.Owners)
 	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("log.format", k.c.Log.Format, "auto", "text", "json")
 	k.oneOf("outbox.on_unknown", k.c.Outbox.OnUnknown, "resend", "hold")
@@ -121,9 +116,6 @@ func (k *checker) notYet() {
 	}
 	if k.c.MCP != nil {
 		k.warn("mcp", "MCP is not in this build yet: no server is started")
-	}
-	if len(k.c.Tools) > 0 {
-		k.warn("tools", "tools are not in this build yet: the models are offered none")
 	}
 }
 

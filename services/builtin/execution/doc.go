@@ -1,0 +1,18 @@
+// Package execution is the pure machine of an executor: it claims each call that was dispatched to it, has it carried out,
+// and says what became of it. Each call is a part of its session (machine.View.Part) with a claim of its own, so that the
+// calls of one step run side by side.
+//
+//	dispatched ──started{1}──► open ──completed──► gone
+//	                            │  owner gone, or past the deadline:
+//	                            ├── may be repeated: started{n+1}
+//	                            └── else: completed{unknown}
+//	turn.cancelled: open ──completed{cancelled}──► gone; what was not started is dropped
+//
+// Invariants:
+//
+//   - A call is carried out only under a claim that this very run of its lane has appended, once.
+//   - A claim that somebody else appended may have had its effect: it is repeated only if the tool says that it may be,
+//     and Attempts times at most. Else the outcome is unknown, and that is what the model is told.
+//   - Nothing is started after the turn has ended. What runs then is ended, and its outcome is cancelled.
+//   - Every claim is closed by one call.completed.
+package execution

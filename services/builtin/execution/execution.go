@@ -1,0 +1,184 @@
+package execution
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+// Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
+const Version = "1"
+
+// Executor is whose calls these are: the suffix of its events.
+const Executor = "builtin"
+
+// State is the fold of one session. The zero value is a session that nobody has written to.
+type State struct {
+	Calls []Call `json:"calls,omitempty"` // dispatched and not completed, in the order of their dispatch; never written through
+}
+
+// Call is one call.
+type Call struct {
+	callv1.Dispatched
+	Cause string `json:"cause"`          // id of the last event about it
+	Over  bool   `json:"over,omitempty"` // its turn has ended while it ran
+
+	Attempt  int       `json:"attempt,omitempty"` // of the open claim; 0 before the first
+	Claim    uint64    `json:"claim,omitempty"`   // cursor of the event that claims it
+	Worker   string    `json:"worker,omitempty"`  // its owner
+	Since    time.Time `json:"since,omitzero"`    // time of the claim
+	Deadline time.Time `json:"deadline,omitzero"` // after it anybody may take over
+}
+
+// Rules are what the machine has to know of tools.
+type Rules struct {
+	// Timeout is how long a call of a tool may take.
+	Timeout func(tool string) time.Duration
+	// Again says that a call of a tool may be carried out twice.
+	Again func(tool string) bool
+	// Attempts is how often a call that may be repeated is claimed.
+	Attempts int
+	// Grace is how much later than its limit a call may be taken over, so that the runner's own report comes first.
+	Grace time.Duration
+}
+
+// Part is the part of its session that an event is about: one for each call, "" for all others.
+func Part(ev envelope.Event) string {
+	switch b := ev.Body.(type) {
+	case callv1.Dispatched:
+		return part(b.Turn, b.Call)
+	case callv1.Started:
+		return part(b.Turn, b.Call)
+	case callv1.Completed:
+		return part(b.Turn, b.Call)
+	}
+	return ""
+}
+
+func part(turn, call string) string { return turn + " " + call }
+
+// Open is the call of a part; false when there is none.
+func (s State) Open(of string) (Call, bool) {
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return part(c.Turn, c.Call) == of })
+	if i < 0 {
+		return Call{}, false
+	}
+	return s.Calls[i], true
+}
+
+// Apply folds one committed event.
+func (s State) Apply(ev envelope.Event) State {
+	switch b := ev.Body.(type) {
+	case callv1.Dispatched:
+		if b.Executor != Executor || s.find(b.Turn, b.Call) >= 0 {
+			return s
+		}
+		s.Calls = append(slices.Clip(s.Calls), Call{Dispatched: b, Cause: ev.ID})
+	case callv1.Started:
+		return s.started(ev, b)
+	case callv1.Completed:
+		i := s.find(b.Turn, b.Call)
+		if i < 0 || b.Executor != Executor || b.Attempt != s.Calls[i].Attempt {
+			return s
+		}
+		return s.keep(func(c Call) bool { return part(c.Turn, c.Call) != part(b.Turn, b.Call) })
+	case turnv1.Cancelled:
+		return s.over(b.Turn)
+	case turnv1.Failed:
+		return s.over(b.Turn)
+	case turnv1.SessionDeleted:
+		return State{}
+	}
+	return s
+}
+
+func (s State) find(turn, call string) int {
+	return slices.IndexFunc(s.Calls, func(c Call) bool { return c.Turn == turn && c.Call == call })
+}
+
+func (s State) keep(wanted func(Call) bool) State {
+	var rest []Call
+	for _, c := range s.Calls {
+		if wanted(c) {
+			rest = append(rest, c)
+		}
+	}
+	s.Calls = rest
+	return s
+}
+
+func (s State) started(ev envelope.Event, b callv1.Started) State {
+	i := s.find(b.Turn, b.Call)
+	if i < 0 || b.Executor != Executor || b.Attempt != s.Calls[i].Attempt+1 {
+		return s
+	}
+	s.Calls = slices.Clone(s.Calls)
+	c := &s.Calls[i]
+	c.Cause, c.Attempt, c.Claim, c.Worker = ev.ID, b.Attempt, ev.Cursor, b.Worker
+	c.Since, c.Deadline = stamp(ev.Time), stamp(b.Deadline)
+	return s
+}
+
+// over drops what has not begun, and marks what runs.
+func (s State) over(turn string) State {
+	if turn == "" || !slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Turn == turn }) {
+		return s
+	}
+	s = s.keep(func(c Call) bool { return c.Turn != turn || c.Attempt > 0 })
+	for i := range s.Calls { // its own memory since keep
+		s.Calls[i].Over = s.Calls[i].Over || s.Calls[i].Turn == turn
+	}
+	return s
+}
+
+// Next says what the part needs now; nil when its call is done. The part "" ends what runs for a turn that has ended.
+func (s State) Next(v machine.View, r Rules) machine.Step {
+	if v.Part == "" {
+		for _, c := range s.Calls {
+			if c.Over {
+				return c.cancel()
+			}
+		}
+		return nil
+	}
+	c, ok := s.Open(v.Part)
+	switch {
+	case !ok:
+		return nil
+	case c.Over:
+		return c.cancel()
+	case c.Attempt == 0:
+		return c.start(v, r)
+	case v.Mine == c.Claim:
+		return machine.Perform{Claim: c.Claim, Deadline: c.Deadline}
+	case v.Gone != c.Claim && !v.Now.After(c.Deadline):
+		return machine.Held{Claim: c.Claim, Worker: c.Worker, Since: c.Since, Deadline: c.Deadline, Attempt: c.Attempt}
+	case r.Again(c.Tool) && c.Attempt < r.Attempts:
+		return c.start(v, r)
+	}
+	return c.end(callv1.Unknown, "the process that carried it out was lost in between")
+}
+
+func (c Call) start(v machine.View, r Rules) machine.Step {
+	return machine.Append{Claim: true, Cause: c.Cause, Tell: c.Worker, Body: callv1.Started{
+		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt + 1, Worker: v.Worker,
+		Deadline: stamp(v.Now.Add(r.Timeout(c.Tool) + r.Grace)),
+	}}
+}
+
+func (c Call) cancel() machine.Step {
+	return c.end(callv1.Cancelled, "it was ended with its turn; what it had done by then is done")
+}
+
+func (c Call) end(o callv1.Outcome, text string) machine.Step {
+	return machine.Append{Cause: c.Cause, Tell: c.Worker, Body: callv1.Completed{
+		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt, Outcome: o, Content: text,
+	}}
+}
+
+// stamp drops what a snapshot would not keep of a time.
+func stamp(t time.Time) time.Time { return t.Round(0).UTC() }

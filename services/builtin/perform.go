@@ -1,0 +1,122 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/canonical"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/secret"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
+	"github.com/jetclaw/jetclaw/services/builtin/execution"
+	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+)
+
+// errLate is the cause of the end of a call at its time limit.
+var errLate = errors.New("the time limit of the call is over")
+
+// perform carries out the call that a call.started claims, and says what became of it. An error means that the call was
+// ended from outside, and that its outcome is somebody else's to tell.
+func (s *Service) perform(ctx context.Context, w actor.Work[execution.State]) (envelope.Body, error) {
+	claim, ok := w.Claim.Body.(callv1.Started)
+	open, found := w.State.Open(execution.Part(w.Claim))
+	if !ok || !found {
+		return nil, fmt.Errorf("%s at %d of %s claims no call of this executor", w.Claim.Type(), w.Claim.Cursor, w.Session)
+	}
+	out := callv1.Completed{Executor: execution.Executor, Turn: claim.Turn, Call: claim.Call, Attempt: claim.Attempt}
+	t, allowed, err := s.admit(w.Session, open.Dispatched)
+	if err != nil {
+		out.Outcome, out.Content = callv1.Refused, err.Error()
+		return out, nil
+	}
+	call, cancel := context.WithDeadlineCause(ctx, w.Deadline.Add(-grace), errLate)
+	defer cancel()
+	got, err := t.Run(call, tool.Call{
+		Session: w.Session, Workspace: s.workspaceOf(w.Session), Arguments: open.Arguments, Allowed: allowed, Files: open.Files,
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	late := errors.Is(context.Cause(call), errLate)
+	out.Outcome, out.Content = outcomeOf(got, err, late)
+	if late && out.Outcome == callv1.TimedOut {
+		out.Content = strings.TrimSpace(fmt.Sprintf("it was ended after %s. %s", t.Timeout.Round(time.Second), out.Content))
+	}
+	out.Untrusted, out.Private, out.Cut = got.Untrusted || t.Untrusted, got.Private || t.Private, got.Cut
+	s.clean(&out)
+	return out, nil
+}
+
+func outcomeOf(got tool.Result, err error, late bool) (callv1.Outcome, string) {
+	switch {
+	case err == nil && !got.Failed && !late:
+		return callv1.OK, got.Text
+	case tool.IsRefusal(err):
+		return callv1.Refused, err.Error()
+	case late && err != nil:
+		return callv1.TimedOut, got.Text
+	case err != nil:
+		return callv1.Error, strings.TrimSpace(err.Error() + "\n" + got.Text)
+	case got.Failed:
+		return callv1.Error, got.Text
+	}
+	return callv1.OK, got.Text
+}
+
+// clean makes a result fit to be stored: valid UTF-8, bounded, without secrets.
+func (s *Service) clean(out *callv1.Completed) {
+	text := secret.Redact(strings.ToValidUTF8(out.Content, "�"), s.secrets)
+	if len(text) > tool.MaxText {
+		kept := strings.ToValidUTF8(text[:tool.MaxText], "")
+		out.Cut += int64(len(text) - len(kept))
+		text = kept
+	}
+	out.Content = text
+}
+
+// admit checks everything once more: what was decided may be old, and whoever decided is another process. allowed says
+// that a person has allowed it.
+func (s *Service) admit(id session.ID, d callv1.Dispatched) (t tool.Tool, allowed bool, err error) {
+	t, ok := s.tools[d.Tool]
+	switch {
+	case !ok:
+		return t, false, fmt.Errorf("there is no tool %s here any more", d.Tool)
+	case t.Digest() != d.ToolDigest:
+		return t, false, fmt.Errorf("the tool %s has changed since this was decided; try again", d.Tool)
+	case canonical.Digest(d.Arguments) != d.Digest:
+		return t, false, errors.New("the arguments are not those that were decided about")
+	}
+	switch {
+	case d.Approval != nil && !d.Approval.Verify(s.key, id, d.Request):
+		return t, false, errors.New("the approval is not valid for this call")
+	case d.Approval != nil && time.Since(d.Approval.At) > approvalLife:
+		return t, false, fmt.Errorf("it was allowed more than %s ago, and did not start in time; ask again", approvalLife)
+	case d.Approval != nil:
+		return t, true, nil
+	case d.Always != nil && !d.Always.VerifyGrant(s.key, id, t.Grant(d.Arguments)):
+		return t, false, errors.New("no decision \"always\" holds for this call")
+	case d.Always != nil && t.Level < toolv1.L3:
+		return t, true, nil
+	case t.Level >= toolv1.L3 || d.Level >= toolv1.L3:
+		return t, false, errors.New("nobody has allowed this call")
+	case d.Level >= toolv1.L2 && !strings.HasPrefix(d.Rule, allowRule):
+		return t, false, errors.New("nobody has allowed this call, and no rule does")
+	}
+	// A rule of the operator that allows a call stands for a person's answer.
+	return t, d.Level >= toolv1.L2, nil
+}
+
+const (
+	// grace is what is left of a claim for the append of its outcome.
+	grace = 5 * time.Second
+	// approvalLife is how long after a person's answer a call may start: what was meant for now is not meant for next week.
+	approvalLife = time.Hour
+	// allowRule begins the rule of a call that the operator's policy allows without asking.
+	allowRule = "policy.allow"
+)

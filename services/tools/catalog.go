@@ -1,0 +1,62 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
+)
+
+// catalogs reads what executors offer.
+type catalogs interface {
+	Catalog(ctx context.Context) (map[string][]byte, error)
+}
+
+const (
+	catalogAge  = time.Second     // how long a reading is good
+	catalogTime = 2 * time.Second // what a reading may take
+)
+
+// shelf keeps the catalogue for a moment: it changes when an executor starts.
+type shelf struct {
+	from catalogs
+	log  *slog.Logger
+
+	mu  sync.Mutex
+	all []toolv1.Catalogue // guarded by mu; never written through
+	at  time.Time          // guarded by mu; of the last reading
+	ok  bool               // guarded by mu: there was one
+}
+
+// get is what all executors offer, at most catalogAge old; ok is false while it was never read. With a bus that is away
+// the last reading stands.
+func (s *shelf) get(fresh bool) (_ []toolv1.Catalogue, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ok && !fresh && time.Since(s.at) < catalogAge {
+		return s.all, true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), catalogTime)
+	defer cancel()
+	raw, err := s.from.Catalog(ctx)
+	if err != nil {
+		s.log.Warn("the catalogue of tools cannot be read now", "error", err)
+		return s.all, s.ok
+	}
+	s.all = nil
+	for _, executor := range slices.Sorted(maps.Keys(raw)) {
+		var c toolv1.Catalogue
+		if err := json.Unmarshal(raw[executor], &c); err != nil || c.Executor != executor {
+			s.log.Warn("not a catalogue", "executor", executor, "error", err)
+			continue
+		}
+		s.all = append(s.all, c)
+	}
+	s.at, s.ok = time.Now(), true
+	return s.all, true
+}
