@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -32,12 +34,17 @@ type outcome struct {
 	cursor uint64
 	partly bool // text was left out: it is in the journal at cursor
 	gone   bool // nothing is known any more: the session was deleted
+	asked  bool // nothing has ended: somebody is asked for an approval, and the journal says for whose messages
+
+	decision callv1.Decision   // of a decision that counts
+	open     []thread.Approval // what a pending message waits for
 }
 
 // note remembers a message that this process appended.
 type note struct {
 	since   time.Time // when its append was acknowledged; zero until then
 	outcome *outcome  // nil while it is pending
+	asked   bool      // an approval was requested in its session: a note without an outcome proves nothing any more
 }
 
 // board is where news of this process's own messages meets those who wait for it, so that a question for a reply that
@@ -48,7 +55,7 @@ type board struct {
 	notes   map[topic]*note          // guarded by mu; at most boardNotes
 	ring    [boardNotes]topic        // guarded by mu; the keys of notes in order of age
 	next    int                      // guarded by mu; the oldest of ring
-	waiters map[topic][]chan outcome // guarded by mu; each has room for one
+	waiters map[topic][]chan outcome // guarded by mu; each has room for a hint and an outcome
 }
 
 func newBoard() *board {
@@ -95,7 +102,7 @@ func (b *board) settle(t topic, o outcome) {
 		n.outcome = &kept
 	}
 	for _, w := range b.waiters[t] {
-		w <- o // it has room: a waiter is told once and then gone from here
+		w <- o // it has room: a waiter is told an outcome once and then gone from here
 	}
 	delete(b.waiters, t)
 }
@@ -108,12 +115,12 @@ func (b *board) look(t topic, now time.Time) (_ *outcome, pending bool) {
 	if !ok {
 		return nil, false
 	}
-	return n.outcome, n.outcome == nil && !n.since.IsZero() && now.Sub(n.since) < believed
+	return n.outcome, n.outcome == nil && !n.asked && !n.since.IsZero() && now.Sub(n.since) < believed
 }
 
-// wait registers for the outcome; leave has to follow.
+// wait registers for the outcome, and for hints; leave has to follow.
 func (b *board) wait(t topic) chan outcome {
-	w := make(chan outcome, 1)
+	w := make(chan outcome, 2)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiters[t] = append(b.waiters[t], w)
@@ -139,16 +146,42 @@ func (b *board) leave(t topic, w chan outcome) {
 	}
 }
 
-// news takes an event that ends messages or commands, or all of a session.
+// news takes an event that ends messages or commands, or all of a session, or that asks for an approval.
 func (b *board) news(e envelope.Event) {
-	if _, ok := e.Body.(turnv1.SessionDeleted); ok {
+	switch e.Body.(type) {
+	case turnv1.SessionDeleted:
 		b.forget(e.Session)
+		return
+	case approvalv1.Requested:
+		b.asked(e.Session)
 		return
 	}
 	for _, end := range thread.Ends(e.Body) {
 		o := outcomeOf(e, end.Status)
 		for _, id := range end.IDs {
 			b.settle(topic{e.Session, id}, o)
+		}
+	}
+}
+
+// asked hints to all who wait in a session that they should look into the journal, and ends the belief that nothing has
+// happened to its messages. Which of them the turn is about only a fold knows; there are few, and approvals are rare.
+func (b *board) asked(s session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for t, n := range b.notes {
+		if t.session == s {
+			n.asked = true
+		}
+	}
+	for t, waiters := range b.waiters {
+		if t.session != s {
+			continue
+		}
+		for _, w := range waiters {
+			if len(w) == 0 { // one hint is enough, and the outcome keeps its room
+				w <- outcome{asked: true}
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -78,6 +79,34 @@ func TestBoard(t *testing.T) {
 			b.news(completed(3, "hi", "m1"))
 			b.news(envelope.Event{Session: "main.http.a.c", Body: turnv1.SessionDeleted{}})
 		}, want: "hi"},
+		{name: "somebody is asked, perhaps about this", do: func(b *board) {
+			b.expect(one)
+			b.taken(one, now)
+			b.news(envelope.Event{Session: one.session, Body: approvalv1.Requested{}})
+		}},
+		{name: "somebody is asked before the acknowledgement", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: approvalv1.Requested{}})
+			b.taken(one, now)
+		}},
+		{name: "somebody is asked in another session", do: func(b *board) {
+			b.expect(one)
+			b.taken(one, now)
+			b.news(envelope.Event{Session: "main.http.a.c", Body: approvalv1.Requested{}})
+		}, pending: true},
+		{name: "somebody was asked before it was answered", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: approvalv1.Requested{}})
+			b.news(completed(3, "hi", "m1"))
+		}, want: "hi"},
+		{name: "decided", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: approvalv1.Decided{Text: "Allowed.", Answers: []string{"m1"}}})
+		}, want: "Allowed."},
+		{name: "told by approvals", do: func(b *board) {
+			b.expect(one)
+			b.news(envelope.Event{Session: one.session, Body: noticev1.Posted{Service: "approvals", Text: "Too late.", Answers: []string{"m1"}}})
+		}, want: "Too late."},
 		{name: "a message of others", do: func(b *board) { b.news(completed(3, "hi", "m1")) }},
 		{
 			name: "the oldest goes",
@@ -141,5 +170,34 @@ func TestBoardWaiters(t *testing.T) {
 	b.leave(one, first)
 	if len(b.waiters) != 0 {
 		t.Errorf("%d topics are still waited for", len(b.waiters))
+	}
+}
+
+// TestBoardHints: a hint does not take the room of the outcome, however many come before anybody reads.
+func TestBoardHints(t *testing.T) {
+	b, one := newBoard(), topic{"main.http.a.b", "m1"}
+	w, other := b.wait(one), b.wait(topic{"main.http.a.c", "m1"})
+	asked := envelope.Event{Session: one.session, Body: approvalv1.Requested{}}
+	for range 3 {
+		b.news(asked)
+	}
+	if o := <-w; !o.asked {
+		t.Errorf("told %+v", o)
+	}
+	b.news(asked)
+	b.news(completed(3, "hi", "m1"))
+	b.news(asked) // it is gone from the list
+	if first, second := <-w, <-w; !first.asked || second.asked || second.text != "hi" {
+		t.Errorf("told %+v, then %+v", first, second)
+	}
+	select {
+	case o := <-w:
+		t.Errorf("told %+v after the outcome", o)
+	case o := <-other:
+		t.Errorf("another session is told %+v", o)
+	default:
+	}
+	if len(b.waiters) != 1 {
+		t.Errorf("%d topics are waited for", len(b.waiters))
 	}
 }

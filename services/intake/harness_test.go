@@ -32,8 +32,14 @@ func newBus(t *testing.T) *bustest.Server {
 		bus.Spec{
 			Name: "turns", Live: true,
 			Appends: []string{
-				"turn.stepped", "turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.configured",
+				"turn.started", "turn.continued", "turn.stepped", "turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.configured",
 				"session.reset", "session.compacted", "compaction.failed", "notice.posted.*",
+			},
+		},
+		bus.Spec{
+			Name: "approvals", Follows: true, Serves: []string{"get", "list"},
+			Appends: []string{
+				"approval.requested", "approval.decided", "approval.expired", "approval.cancelled", "approval.voided", "notice.posted.approvals",
 			},
 		},
 		bus.Spec{Name: "cli", Asks: []string{"intake.submit", "intake.control", "intake.reply"}})
@@ -218,11 +224,19 @@ func appendAs(t *testing.T, c *bus.Conn, s session.ID, b envelope.Body) uint64 {
 	}
 }
 
-// history are the session's events as "type key".
+// history are the types of the session's events.
 func history(t *testing.T, srv *bustest.Server, s session.ID) (out []string) {
 	t.Helper()
-	err := srv.Admin().Replay(t.Context(), bus.ReplayOptions{Session: s}, func(e envelope.Event) error {
+	for _, e := range eventsOf(t, srv, s) {
 		out = append(out, e.Type())
+	}
+	return out
+}
+
+func eventsOf(t *testing.T, srv *bustest.Server, s session.ID) (out []envelope.Event) {
+	t.Helper()
+	err := srv.Admin().Replay(t.Context(), bus.ReplayOptions{Session: s}, func(e envelope.Event) error {
+		out = append(out, e)
 		return nil
 	})
 	if err != nil {

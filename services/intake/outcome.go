@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -19,7 +20,7 @@ const (
 )
 
 // outcomeOf reads what the event that ended a message or a command says about it: the end of its turn, the answer of the
-// command, or its own event when that is a refusal or an edit. status is what the event means for it: a stop is completed
+// command or decision, or its own event when that is a refusal or an edit. status is what the event means for it: a stop is completed
 // by the event that cancels messages.
 func outcomeOf(e envelope.Event, status thread.Status) outcome {
 	o := outcome{status: status, cursor: e.Cursor}
@@ -35,6 +36,8 @@ func outcomeOf(e envelope.Event, status thread.Status) outcome {
 		}
 	case noticev1.Posted:
 		o.text = b.Text
+	case approvalv1.Decided:
+		o.text, o.decision = b.Text, b.Answer.Decision
 	case turnv1.SessionReset:
 		o.text = cmp.Or(b.Text, resetText)
 	case turnv1.SessionConfigured:

@@ -26,7 +26,8 @@ type ReplyRequest = wire.ReplyRequest
 type Reply = wire.Reply
 
 // Reply tells what became of a message. While it is pending it waits, at most as long as asked, or until the service
-// stops, and then says pending.
+// stops, and then says pending, or for which approvals the answer waits. Those end the waiting, too, unless r.Until says
+// otherwise.
 func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 	sid, err := session.Parse(r.Session)
 	if err != nil {
@@ -35,7 +36,20 @@ func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 	if r.MessageID == "" {
 		return Reply{}, fault.New(fault.Invalid, "message_id is missing")
 	}
+	if !r.Until.Valid() {
+		return Reply{}, fault.New(fault.Invalid, "until %.40q: want %q, or nothing", string(r.Until), wire.UntilAnswer)
+	}
 	t := topic{sid, r.MessageID}
+	o, err := s.await(ctx, t, r)
+	if err != nil {
+		return Reply{}, err
+	}
+	return s.replyOf(ctx, t, o)
+}
+
+// await is what became of a message, nil while nothing did: at once, or when the time to wait is over.
+func (s *Service) await(ctx context.Context, t topic, r ReplyRequest) (*outcome, error) {
+	enough := func(o *outcome) bool { return o != nil && (len(o.open) == 0 || r.Until == wire.UntilTold) }
 	var news chan outcome // nil never delivers
 	until := time.Now().Add(r.Wait())
 	if d, ok := ctx.Deadline(); ok && d.Add(-answerTime).Before(until) {
@@ -46,40 +60,37 @@ func (s *Service) Reply(ctx context.Context, r ReplyRequest) (Reply, error) {
 		defer s.board.leave(t, news)
 	}
 	o, err := s.lookUp(ctx, t)
-	if o != nil || err != nil {
-		return replyOf(t, o), err
-	}
 	left := time.Until(until)
-	if left <= 0 {
-		return replyOf(t, nil), nil
+	if err != nil || enough(o) || left <= 0 {
+		return o, err
 	}
 	timer := time.NewTimer(min(left, s.recheck))
 	defer timer.Stop()
 	for {
 		select {
 		case told := <-news:
-			if !told.gone {
-				return replyOf(t, &told), nil
+			if !told.gone && !told.asked {
+				return &told, nil
 			}
-			o, err := s.fromJournal(ctx, t)
-			return replyOf(t, o), err
+			if o, err = s.fromJournal(ctx, t); err != nil || enough(o) || told.gone {
+				return o, err
+			}
 		case <-timer.C:
-			if o, err = s.fromJournal(ctx, t); o != nil || err != nil {
-				return replyOf(t, o), err
-			}
-			if left = time.Until(until); left <= 0 {
-				return replyOf(t, nil), nil
+			o, err = s.fromJournal(ctx, t)
+			left = time.Until(until)
+			if err != nil || enough(o) || left <= 0 {
+				return o, err
 			}
 			timer.Reset(min(left, s.recheck))
 		case <-s.draining:
-			return replyOf(t, nil), nil
+			return o, nil
 		case <-ctx.Done():
-			return Reply{}, fmt.Errorf("reply to %s: %w", r.MessageID, context.Cause(ctx))
+			return nil, fmt.Errorf("reply to %s: %w", t.id, context.Cause(ctx))
 		}
 	}
 }
 
-// lookUp is the outcome, nil while it is pending.
+// lookUp is the outcome, nil while it is pending and waits for nobody.
 func (s *Service) lookUp(ctx context.Context, t topic) (*outcome, error) {
 	o, pending := s.board.look(t, time.Now())
 	switch {
@@ -103,6 +114,9 @@ func (s *Service) fromJournal(ctx context.Context, t topic) (*outcome, error) {
 	case !ok:
 		return nil, fault.New(fault.NotFound, "there is no message %s in %s", t.id, t.session)
 	case it.Status == thread.Pending:
+		if open := state.Approvals(t.id); len(open) > 0 {
+			return &outcome{status: thread.Pending, open: open}, nil
+		}
 		return nil, nil
 	case it.Outcome != 0:
 		return s.outcomeAt(ctx, it.Outcome, it.Status)
@@ -122,10 +136,17 @@ func (s *Service) outcomeAt(ctx context.Context, cursor uint64, status thread.St
 	return &o, nil
 }
 
-func replyOf(t topic, o *outcome) Reply {
+func (s *Service) replyOf(ctx context.Context, t topic, o *outcome) (Reply, error) {
 	r := Reply{MessageID: t.id, Session: t.session, Status: wire.Pending}
-	if o != nil {
-		r.Status, r.Text, r.Cause, r.Cursor = statusOf(o.status), o.text, o.cause, o.cursor
+	switch {
+	case o == nil:
+		return r, nil
+	case len(o.open) > 0:
+		r.Status = wire.AwaitingApproval
+		var err error
+		r.Text, r.Approvals, err = s.questions(ctx, o.open)
+		return r, err
 	}
-	return r
+	r.Status, r.Text, r.Cause, r.Cursor, r.Decision = statusOf(o.status), o.text, o.cause, o.cursor, o.decision
+	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -28,20 +29,23 @@ func Spec() bus.Spec {
 		Name: "intake",
 		Appends: []string{
 			kind(messagev1.Received{}), kind(messagev1.Edited{}), kind(messagev1.Refused{}), kind(messagev1.Control{}),
+			kind(messagev1.Decision{}),
 		},
 		Snapshots: true,
 		Serves:    []string{verbSubmit, verbControl, verbReply},
+		Asks:      []string{approvals + "." + verbGet, approvals + "." + verbList},
 		Follows:   true,
 	}
 }
 
-// watched are the kinds that end a message or a command, and the last one of a turn as a rule: it makes the next guess
-// right.
+// watched are the kinds that end a message, a command or a decision, the one that lets them wait for a person, and the
+// last one of a turn as a rule: it makes the next guess right.
 func watched() []string {
 	return []string{
 		kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}), kind(deliveryv1.Sent{}),
 		kind(noticev1.Posted{}) + ".turns", kind(turnv1.SessionConfigured{}), kind(turnv1.SessionCompacted{}),
 		kind(turnv1.CompactionFailed{}), kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}),
+		kind(approvalv1.Requested{}), kind(approvalv1.Decided{}), kind(noticev1.Posted{}) + "." + approvals,
 	}
 }
 
@@ -103,7 +107,7 @@ func New(c Config) (*Service, error) {
 	}
 	if c.HTTP != nil {
 		var err error
-		if s.http, err = httpapi.New(*c.HTTP, s, c.Conn, c.Log, c.Limits.MaxBytes, s.draining); err != nil {
+		if s.http, err = httpapi.New(*c.HTTP, s, s, c.Conn, c.Log, c.Limits.MaxBytes, s.draining); err != nil {
 			return nil, err
 		}
 	}

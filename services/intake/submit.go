@@ -22,7 +22,7 @@ const (
 	maxKey      = 256 // bytes
 )
 
-// Request hands in one message, edit or command.
+// Request hands in one message, edit, command or decision.
 type Request = wire.Request
 
 // Receipt says that it is in the journal.
@@ -43,7 +43,7 @@ type inbound struct {
 // pends says whether something will answer it.
 func (in inbound) pends() bool {
 	switch in.body.(type) {
-	case messagev1.Received, messagev1.Control:
+	case messagev1.Received, messagev1.Control, messagev1.Decision:
 		return true
 	case messagev1.Edited, messagev1.Refused:
 	}
@@ -184,6 +184,13 @@ func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64,
 		case !clears(b.Verb):
 			return full
 		}
+	case messagev1.Decision:
+		switch {
+		case state.Deleted(), cursor == 0:
+			return fault.New(fault.NotFound, "there is no session %s, and nothing to decide in it", in.session)
+		case !state.Asks(): // else it lets a running turn go on, which has the rest of the journal
+			return full
+		}
 	}
 	return nil
 }
@@ -209,7 +216,7 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 		receipt.Status = wire.Completed
 	case messagev1.Received:
 		s.room.took(b.Text)
-	case messagev1.Control:
+	case messagev1.Control, messagev1.Decision:
 	}
 	return receipt, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/subject"
@@ -176,17 +177,13 @@ func TestBurstLeavesRoomForTurns(t *testing.T) {
 	}
 }
 
-func TestNearlyFullTakesStopsOnly(t *testing.T) {
-	srv := newBus(t)
-	s := start(t, srv)
-	m := s.send(post{"default", "hello", ""})
+// nearlyFill makes the journal so small that it is 92 % full.
+func nearlyFill(t *testing.T, srv *bustest.Server, s *running) {
+	t.Helper()
 	js := srv.Admin().JetStream()
 	stream, err := js.Stream(t.Context(), subject.Journal)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for range 20 { // so that two commands fit into the last 8 %
-		s.send(post{"default", "hello", ""})
 	}
 	u, err := srv.Admin().Journal().Usage(t.Context())
 	if err != nil {
@@ -199,6 +196,16 @@ func TestNearlyFullTakesStopsOnly(t *testing.T) {
 	}
 	u.MaxBytes = uint64(config.MaxBytes)
 	s.room.set(u) // what the next poll would see
+}
+
+func TestNearlyFullTakesStopsOnly(t *testing.T) {
+	srv := newBus(t)
+	s := start(t, srv)
+	m := s.send(post{"default", "hello", ""})
+	for range 20 { // so that two commands fit into the last 8 %
+		s.send(post{"default", "hello", ""})
+	}
+	nearlyFill(t, srv, s)
 	var a answer
 	if resp := s.call(http.MethodPost, "/v1/messages", appToken, post{"default", "more", ""}, &a); resp.status != http.StatusInsufficientStorage {
 		t.Errorf("a message: %d %+v", resp.status, a)
@@ -230,7 +237,7 @@ func TestDeletedSessionTakesOnlyANewMessage(t *testing.T) {
 	first := s.send(post{"default", "hello", "k1"})
 	appendAs(t, turns, appSession, turnv1.SessionDeleted{})
 	for _, r := range []Request{
-		{Verb: messagev1.Stop}, {Text: "/new"}, {Text: "edited", Edits: eventID(t, first.MessageID)}, {Text: " "},
+		{Verb: messagev1.Stop}, {Text: "/new"}, {Text: "/approve"}, {Verb: messagev1.Deny, Argument: "no"}, {Text: "edited", Edits: eventID(t, first.MessageID)}, {Text: " "},
 	} {
 		r.Session, r.From = string(appSession), messagev1.Sender{ID: "local"}
 		if _, err := s.Submit(t.Context(), r); err == nil {

@@ -1,13 +1,14 @@
-// Package outbox shows a session's answers, failures and notices to the person, in journal order, and records what became
-// of each: sent, failed, or unknown.
+// Package outbox shows a session's answers, failures, notices and approvals to the person, in journal order, and records
+// what became of each: sent, failed, or unknown.
 //
 // It promises, for each session:
 //
 //   - Order. Item k is first touched when all before it are sent, failed or held. A session whose channel is down waits;
 //     the others do not.
-//   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled, notice.posted, session.configured and
-//     session.reset with a text, and every session.compacted and compaction.failed that a person asked for, ends with one
-//     delivery.sent, delivery.failed or delivery.unknown{resend: false}, whoever dies in between.
+//   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled, notice.posted, approval.requested,
+//     approval.decided, approval.expired, approval.voided, session.configured and session.reset with a text, and every
+//     session.compacted and compaction.failed that a person asked for, ends with one delivery.sent, delivery.failed or
+//     delivery.unknown{resend: false}, whoever dies in between.
 //   - No silent repeat. A second attempt follows only one that is recorded as not arrived (delivery.deferred) or as
 //     perhaps arrived (delivery.unknown); after the latter it is marked as a repeat, on the wire too.
 //   - A permanent error is not tried again. What may be tried again is tried Limits.Attempts times with growing waits.

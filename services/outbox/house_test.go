@@ -15,6 +15,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -26,8 +27,9 @@ const patience = 30 * time.Second
 
 // house is a bus with somebody who appends what the outbox shows, and a reader of the journal.
 type house struct {
-	bus   *bustest.Server
-	turns *bus.Conn
+	bus       *bustest.Server
+	turns     *bus.Conn
+	approvals *bus.Conn
 
 	mu     sync.Mutex
 	events []envelope.Event // guarded by mu
@@ -40,8 +42,10 @@ func newHouse(t *testing.T) *house {
 	h.bus = bustest.New(t, outbox.Spec(), bus.Spec{Name: "turns", Appends: []string{
 		"turn.completed", "turn.failed", "turn.cancelled", "session.deleted", "session.reset", "notice.posted.turns",
 		"session.configured", "session.compacted", "compaction.failed",
+	}}, bus.Spec{Name: "approvals", Appends: []string{
+		"approval.requested", "approval.decided", "approval.expired", "approval.cancelled", "approval.voided", "notice.posted.approvals",
 	}})
-	h.turns = h.bus.Connect(t, "turns")
+	h.turns, h.approvals = h.bus.Connect(t, "turns"), h.bus.Connect(t, "approvals")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -67,7 +71,11 @@ func newHouse(t *testing.T) *house {
 // show appends an event of which id is the delivery.
 func (h *house) show(t *testing.T, s session.ID, id string, b envelope.Body) {
 	t.Helper()
-	if _, err := h.turns.Journal().AppendFact(t.Context(), envelope.Event{ID: id, Session: s, Key: id, Body: b}, 0); err != nil {
+	conn := h.turns
+	if _, ok := b.(approvalv1.Event); ok {
+		conn = h.approvals
+	}
+	if _, err := conn.Journal().AppendFact(t.Context(), envelope.Event{ID: id, Session: s, Key: id, Body: b}, 0); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,6 +188,7 @@ type call struct {
 	Text     string
 	Kind     string
 	Answers  []string
+	Approval string
 	at       time.Time
 }
 

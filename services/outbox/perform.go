@@ -34,7 +34,7 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 	defer cancel()
 	receipt, err := sender.Send(call, channel.Item{
 		Session: w.Session, Delivery: claim.Delivery, Attempt: claim.Attempt, Repeat: claim.Repeat,
-		Kind: item.Kind, Text: item.Text, Answers: item.Answers,
+		Kind: item.Kind, Text: item.Text, Answers: item.Answers, Approval: item.Approval,
 	})
 	if err == nil {
 		return deliveryv1.Sent{Ref: claim.Ref, Receipt: receipt}, nil

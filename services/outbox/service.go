@@ -10,6 +10,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -31,6 +32,7 @@ func Spec() bus.Spec {
 		Doorbells: []string{
 			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
 			kind(noticev1.Posted{}) + ".*",
+			kind(approvalv1.Requested{}), kind(approvalv1.Decided{}), kind(approvalv1.Expired{}), kind(approvalv1.Voided{}),
 			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}),
 			kind(turnv1.SessionCompacted{}), kind(turnv1.CompactionFailed{}),
 		},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -66,6 +67,36 @@ func TestPushShowsWhatCommandsBring(t *testing.T) {
 		"e turn.cancelled [m1] Too many wait.",
 		"f turn.cancelled [m2] Stopped.",
 		"g session.reset [c6] A new beginning.")
+}
+
+// TestPushShowsApprovals: each kind rings by itself and says which approval it is about.
+func TestPushShowsApprovals(t *testing.T) {
+	hook := newHook(t, func(int, call, http.ResponseWriter) {})
+	h := newHouse(t)
+	h.run(t, pushing(t, hook))
+	ref := approvalv1.Ref{Approval: "abcdefghij2", Turn: "m1/t", Call: "c1"}
+	for i, b := range []envelope.Body{
+		approvalv1.Requested{Approval: ref.Approval, Text: "May it run?"},
+		approvalv1.Decided{Ref: ref, Answers: []string{"d1"}, Text: "Allowed."},
+		approvalv1.Expired{Ref: ref, Text: "Too late."},
+		approvalv1.Voided{Ref: ref, Text: "Void."},
+	} {
+		h.show(t, web, fmt.Sprint("w", i), approvalv1.Cancelled{Ref: ref})
+		h.show(t, web, fmt.Sprint("a", i), b)
+		h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == i+1 })
+	}
+	h.show(t, web, "z", answer("done"))
+	h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == 5 })
+	var got []string
+	for _, c := range hook.got() {
+		got = append(got, fmt.Sprint(c.Delivery, " ", c.Kind, " ", c.Approval, " ", c.Answers, " ", c.Text))
+	}
+	expect(t, got,
+		"a0 approval.requested abcdefghij2 [] May it run?",
+		"a1 approval.decided abcdefghij2 [d1] Allowed.",
+		"a2 approval.expired abcdefghij2 [] Too late.",
+		"a3 approval.voided abcdefghij2 [] Void.",
+		"z turn.completed  [m-done] done")
 }
 
 func expect(t *testing.T, got []string, want ...string) {

@@ -29,7 +29,8 @@ type Inbound struct {
 // maxName bounds how much of a sender's display name is kept, in bytes.
 const maxName = 128
 
-// Admit is the one gate for every way in. It returns messagev1.Received, Edited, Control or Refused.
+// Admit is the one gate for every way in. It returns messagev1.Received, Edited, Control, Decision or
+// Refused.
 //
 // A text is taken when it is not longer than the limit, is valid UTF-8 without NUL, and has something in it besides
 // white space. It is kept as written but for two things: CR LF and CR become LF, and the other control characters
@@ -41,6 +42,14 @@ func Admit(in Inbound, l Limits) messagev1.Event {
 		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: size}
 	}
 	control := func(v messagev1.Verb, name, arg string) messagev1.Event {
+		if v == messagev1.Approve || v == messagev1.Deny {
+			d, wrong := decide(v, name, arg)
+			if wrong != "" {
+				return refuse(messagev1.Denied, "%s", wrong)
+			}
+			d.From = from
+			return d
+		}
 		if v == messagev1.Stop { // whatever follows: who writes this wants it to stop
 			arg = ""
 		}

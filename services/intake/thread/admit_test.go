@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 )
 
@@ -16,6 +17,9 @@ func TestAdmit(t *testing.T) {
 	control := func(v messagev1.Verb) messagev1.Event { return messagev1.Control{From: from, Verb: v} }
 	argued := func(v messagev1.Verb, arg string) messagev1.Event {
 		return messagev1.Control{From: from, Verb: v, Argument: arg}
+	}
+	decision := func(id string, d callv1.Decision, reason string) messagev1.Event {
+		return messagev1.Decision{From: from, Approval: id, Decision: d, Reason: reason}
 	}
 	refused := func(r messagev1.Reason, n int) messagev1.Event {
 		return messagev1.Refused{From: from, Reason: r, Bytes: n}
@@ -62,6 +66,41 @@ func TestAdmit(t *testing.T) {
 		{"a queue mode", Inbound{Text: "/queue steer"}, argued(messagev1.Queue, "steer")},
 		{"status", Inbound{Text: "/status"}, control(messagev1.Status)},
 		{"status would lose the text", Inbound{Text: "/status of it"}, refused(messagev1.Denied, 13)},
+		{"approve", Inbound{Text: "/approve"}, decision("", callv1.AllowOnce, "")},
+		{"approve one", Inbound{Text: "/approve abcdefgh234"}, decision("abcdefgh234", callv1.AllowOnce, "")},
+		{"approve one in capitals", Inbound{Text: "/approve ABCDEFGH234 \n"}, decision("abcdefgh234", callv1.AllowOnce, "")},
+		{"approve always", Inbound{Text: "/approve always"}, decision("", callv1.AllowAlways, "")},
+		{"approve one always", Inbound{Text: "/approve abcdefgh234  Always"}, decision("abcdefgh234", callv1.AllowAlways, "")},
+		{"always comes last", Inbound{Text: "/approve always abcdefgh234"}, refused(messagev1.Denied, 27)},
+		{"approve two", Inbound{Text: "/approve abcdefgh234 abcdefgh235"}, refused(messagev1.Denied, 32)},
+		{"no id: another letter first", Inbound{Text: "/approve bbcdefgh234"}, refused(messagev1.Denied, 20)},
+		{"no id: too short", Inbound{Text: "/approve abcdefgh23"}, refused(messagev1.Denied, 19)},
+		{"no id: too long", Inbound{Text: "/approve abcdefgh2345"}, refused(messagev1.Denied, 21)},
+		{"no id: a digit of others", Inbound{Text: "/approve abcdefgh231"}, refused(messagev1.Denied, 20)},
+		{"no id: a letter that folds to k", Inbound{Text: "/approve a\u212Abcdefg2"}, refused(messagev1.Denied, 20)},
+		{"a yes with a condition is none", Inbound{Text: "/approve abcdefgh234 but not the last"}, refused(messagev1.Denied, 37)},
+		{"not always", Inbound{Text: "/approve not always"}, refused(messagev1.Denied, 19)},
+		{"approve in two lines", Inbound{Text: "/approve abcdefgh234\nalways"}, refused(messagev1.Denied, 27)},
+		{"approved is a word", Inbound{Text: "/approved"}, text("/approved")},
+		{"approve in another case", Inbound{Text: "/Approve"}, text("/Approve")},
+		{"approve is not the first word", Inbound{Text: "please /approve"}, text("please /approve")},
+		{"deny", Inbound{Text: "/deny"}, decision("", callv1.Deny, "")},
+		{"deny one", Inbound{Text: "/deny Abcdefgh234"}, decision("abcdefgh234", callv1.Deny, "")},
+		{"deny one for a reason", Inbound{Text: "/deny abcdefgh234  not before noon "}, decision("abcdefgh234", callv1.Deny, "not before noon")},
+		{"deny for a reason", Inbound{Text: "/deny always ask me first"}, decision("", callv1.Deny, "always ask me first")},
+		{"a reason of two lines", Inbound{Text: "/deny abcdefgh234 a\nb"}, refused(messagev1.Denied, 21)},
+		{"a reason on the next line", Inbound{Text: "/deny abcdefgh234\nb"}, decision("abcdefgh234", callv1.Deny, "b")},
+		{
+			"the longest reason",
+			Inbound{Verb: messagev1.Deny, Argument: "abcdefgh234 " + strings.Repeat("x", 500)},
+			decision("abcdefgh234", callv1.Deny, strings.Repeat("x", 500)),
+		},
+		{"a longer reason", Inbound{Verb: messagev1.Deny, Argument: "abcdefgh234 " + strings.Repeat("x", 501)}, refused(messagev1.Denied, 513)},
+		{"a reason that is not UTF-8", Inbound{Verb: messagev1.Deny, Argument: "\xff"}, refused(messagev1.Denied, 1)},
+		{"a reason with an escape sequence", Inbound{Verb: messagev1.Deny, Argument: "\x1b[31m"}, refused(messagev1.Denied, 5)},
+		{"approve as a verb", Inbound{Verb: messagev1.Approve, Argument: " abcdefgh234 always "}, decision("abcdefgh234", callv1.AllowAlways, "")},
+		{"approve as a verb, in two lines", Inbound{Verb: messagev1.Approve, Argument: "abcdefgh234\nalways"}, refused(messagev1.Denied, 18)},
+		{"an edit decides nothing", Inbound{Text: "/approve", Edits: "m1"}, messagev1.Edited{Message: "m1", From: from, Text: "/approve"}},
 		{"models are a word", Inbound{Text: "/models"}, text("/models")},
 		{"an unknown command is text", Inbound{Text: "/help"}, text("/help")},
 		{"a verb", Inbound{Verb: messagev1.Stop, Text: "ignored"}, control(messagev1.Stop)},
@@ -114,11 +153,11 @@ func TestSenderNames(t *testing.T) {
 
 // TestAdmitAlways checks for any bytes that what is admitted is text, and that admitting it again changes nothing.
 func TestAdmitAlways(t *testing.T) {
-	l := Limits{MaxBytes: 40}
+	l := Limits{MaxBytes: 60}
 	rapid.Check(t, func(t *rapid.T) {
 		in := Inbound{
 			From:  messagev1.Sender{ID: "local", Name: string(rapid.SliceOf(rapid.Byte()).Draw(t, "name"))},
-			Text:  rapid.OneOf(rapid.String(), rapid.Map(rapid.String(), func(s string) string { return "/model " + s }), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"),
+			Text:  rapid.OneOf(rapid.String(), rapid.Map(rapid.String(), func(s string) string { return "/model " + s }), rapid.Map(rapid.String(), func(s string) string { return "/deny " + s }), rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"abcdefgh234", "always", "x", " ", "\n"}), 0, 6), func(s []string) string { return "/approve " + strings.Join(s, " ") }), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"),
 			Edits: rapid.SampledFrom([]string{"", "m1"}).Draw(t, "edits"),
 		}
 		got := Admit(in, l)
@@ -133,6 +172,18 @@ func TestAdmitAlways(t *testing.T) {
 		case messagev1.Control:
 			if len(b.Argument) > maxArgument || !utf8.ValidString(b.Argument) || strings.ContainsAny(b.Argument, "\n\x00\x1b") {
 				t.Fatalf("command %+v", b)
+			}
+			return
+		case messagev1.Decision:
+			if b.Approval != "" && ApprovalID(b.Approval) != b.Approval || !b.Decision.Valid() || b.Decision.Allows() && b.Reason != "" ||
+				len(b.Reason) > maxReason || !utf8.ValidString(b.Reason) || strings.ContainsAny(b.Reason, "\n\x00\x1b") {
+				t.Fatalf("decision %+v", b)
+			}
+			if b.Decision.Allows() { // nothing is read into it
+				rest := strings.Replace(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(in.Text), "/approve")), b.Approval, "", 1)
+				if rest = strings.TrimSpace(rest); (rest == "always") != (b.Decision == callv1.AllowAlways) || rest != "" && rest != "always" {
+					t.Fatalf("%q becomes %+v", in.Text, b)
+				}
 			}
 			return
 		case messagev1.Refused:

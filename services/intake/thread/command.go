@@ -15,7 +15,7 @@ const maxArgument = 200
 // verbOf is the command of a text whose first word is exactly it; "" for all other words.
 func verbOf(word string) messagev1.Verb {
 	switch word {
-	case "/stop", "/new", "/compact", "/model", "/queue", "/status":
+	case "/stop", "/new", "/compact", "/model", "/queue", "/status", "/approve", "/deny":
 		return messagev1.Verb(word[1:])
 	case "/reset":
 		return messagev1.New
@@ -24,12 +24,13 @@ func verbOf(word string) messagev1.Verb {
 }
 
 // Verbs are all commands, as a caller is told of them.
-const Verbs = "stop, new, compact, model, queue or status"
+const Verbs = "stop, new, compact, model, queue, status, approve or deny"
 
 // IsVerb says whether there is a command of this name.
 func IsVerb(v messagev1.Verb) bool {
 	switch v {
-	case messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status:
+	case messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status,
+		messagev1.Approve, messagev1.Deny:
 		return true
 	}
 	return false
@@ -47,14 +48,19 @@ func wrongArgument(v messagev1.Verb, name, arg string) string {
 		if arg != "" && arg != keep {
 			return name + ` stands alone, or with "` + keep + `": send it first, then the text`
 		}
-	case messagev1.Stop, messagev1.Model, messagev1.Queue:
+	case messagev1.Stop, messagev1.Model, messagev1.Queue, messagev1.Approve, messagev1.Deny: // see decide for the last two
 	}
+	return wrongLine(name, arg, maxArgument)
+}
+
+// wrongLine says what is wrong with what follows a command as a text; "" when nothing is.
+func wrongLine(name, arg string, most int) string {
 	switch {
 	case firstInvalid(arg) >= 0:
 		return "what follows " + name + " is not UTF-8"
 	case strings.ContainsFunc(arg, func(r rune) bool { return strings.ContainsRune("\n\u2028\u2029", r) || dropped(r) }):
 		return "what follows " + name + " has to be one line: send the command alone, then the text"
-	case len(arg) > maxArgument:
+	case len(arg) > most:
 		return "what follows " + name + " is too long: send the command alone, then the text"
 	}
 	return ""

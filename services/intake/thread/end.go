@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -27,7 +28,11 @@ func Ends(b envelope.Body) []End {
 		}
 		return all
 	case noticev1.Posted:
-		if b.Service == answering {
+		if answers(b.Service) {
+			return ends(Completed, b.Answers...)
+		}
+	case approvalv1.Decided:
+		if len(b.Answers) > 0 {
 			return ends(Completed, b.Answers...)
 		}
 	case turnv1.SessionReset:
@@ -44,8 +49,9 @@ func Ends(b envelope.Body) []End {
 	return nil
 }
 
-// answering is the service whose notices answer commands. Another's notice ends nothing, whatever it says.
-const answering = "turns"
+// answers says that a service's notices answer what came in: those of turns answer commands, those of approvals the
+// decisions that decide nothing. Another's notice ends nothing, whatever it says.
+func answers(service string) bool { return service == "turns" || service == "approvals" }
 
 // stops says that messages were cancelled by a command. Else it was by a message, which goes on.
 func stops(r turnv1.Reason) bool {

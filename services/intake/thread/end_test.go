@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -27,6 +28,11 @@ func TestEnds(t *testing.T) {
 		"too many":               {turnv1.Cancelled{Answers: m, By: "c", Reason: turnv1.QueueFull}, all(Cancelled)},
 		"of a reason to come":    {turnv1.Cancelled{Answers: m, By: "c", Reason: "other"}, all(Cancelled)},
 		"told":                   {noticev1.Posted{Service: "turns", Answers: m}, all(Completed)},
+		"told by approvals":      {noticev1.Posted{Service: "approvals", Answers: m}, all(Completed)},
+		"decided":                {approvalv1.Decided{Answers: m}, all(Completed)},
+		"decided elsewhere":      {approvalv1.Decided{}, nil},
+		"asked":                  {approvalv1.Requested{}, nil},
+		"expired":                {approvalv1.Expired{}, nil},
 		"told by another":        {noticev1.Posted{Service: "tools", Answers: m}, nil},
 		"reset":                  {turnv1.SessionReset{By: "c"}, one(Completed)},
 		"reset by nobody":        {turnv1.SessionReset{}, nil},

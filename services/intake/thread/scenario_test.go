@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/jetclaw/jetclaw/bus/actor/actortest"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -25,6 +27,11 @@ import (
 //	post SERVICE KEY…     a notice that answers these
 //	reset|configure|compact|uncompact KEY   answers a command, the last with a failure
 //	step TURN, continue, delete
+//	start TURN KEY…       a turn that answers these
+//	ask ID TURN           an approval is asked for
+//	decide ID TURN KEY…   it is given or denied by the decisions of these
+//	expire|withdraw|void ID TURN
+//	waits KEY…            the approvals that the answers to these wait for
 //	show KEY…             what is known of them
 //	restart               goes on from a snapshot
 func TestScenarios(t *testing.T) {
@@ -97,6 +104,20 @@ func (sc *scenario) step(line string) []string {
 		sc.append("", turnv1.Stepped{Outcome: turnv1.Outcome{Turn: args[0]}})
 	case "continue":
 		sc.append("", turnv1.Continued{})
+	case "start":
+		sc.append("", turnv1.Started{Claim: turnv1.Claim{Turn: args[0], Messages: ids(args[1:])}})
+	case "ask":
+		sc.append("", approvalv1.Requested{Approval: args[0], Request: callv1.Request{Turn: args[1], Call: "call"}})
+	case "decide":
+		sc.append("", approvalv1.Decided{Ref: approvalv1.Ref{Approval: args[0], Turn: args[1]}, Answers: ids(args[2:])})
+	case "expire":
+		sc.append("", approvalv1.Expired{Ref: approvalv1.Ref{Approval: args[0], Turn: args[1]}})
+	case "withdraw":
+		sc.append("", approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: args[0], Turn: args[1]}})
+	case "void":
+		sc.append("", approvalv1.Voided{Ref: approvalv1.Ref{Approval: args[0], Turn: args[1]}})
+	case "waits":
+		return sc.waits(args)
 	case "delete":
 		sc.append("", turnv1.SessionDeleted{})
 	case "restart":
@@ -120,16 +141,32 @@ func (sc *scenario) submit(key string, in Inbound) []string {
 	if it, ok := sc.state.Find(MessageID(testSession, key)); ok {
 		return []string{fmt.Sprintf("known: cursor %d, %s", it.Cursor, it.Status)}
 	}
-	body := Admit(in, Limits{MaxBytes: 20})
+	body := Admit(in, Limits{MaxBytes: 32})
 	sc.append(MessageID(testSession, key), body)
 	shown := fmt.Sprintf("%d %s", sc.last, body.EventType())
 	if c, ok := body.(messagev1.Control); ok {
 		shown = strings.TrimSpace(fmt.Sprintf("%s: %s %s", shown, c.Verb, c.Argument))
 	}
+	if d, ok := body.(messagev1.Decision); ok {
+		shown = strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", shown, d.Decision, d.Approval, d.Reason))
+	}
 	if r, ok := body.(messagev1.Refused); ok {
 		shown += fmt.Sprintf(" %s: %s", r.Reason, r.Detail)
 	}
 	return []string{shown}
+}
+
+func (sc *scenario) waits(keys []string) (out []string) {
+	for _, k := range keys {
+		open := sc.state.Approvals(MessageID(testSession, k))
+		if len(open) == 0 {
+			out = append(out, k+" waits for nobody")
+		}
+		for _, a := range open {
+			out = append(out, fmt.Sprintf("%s waits for %s, asked at %d", k, a.ID, a.Cursor))
+		}
+	}
+	return out
 }
 
 func (sc *scenario) append(id string, b envelope.Body) {

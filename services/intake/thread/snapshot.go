@@ -9,16 +9,21 @@ import (
 
 // stored is a snapshot. Rows are packed, some 20 bytes each, because 10,000 of them have to fit one bus message.
 type stored struct {
-	Deleted bool   `json:"deleted,omitempty"`
-	Waits   string `json:"waits,omitempty"`
-	Rows    []byte `json:"rows,omitempty"` // slot, uvarint cursor, uvarint outcome-cursor or 0, status; by slot
+	Deleted bool       `json:"deleted,omitempty"`
+	Waits   string     `json:"waits,omitempty"`
+	Turn    string     `json:"turn,omitempty"`
+	Answers []string   `json:"answers,omitempty"` // of the turn
+	Open    []Approval `json:"open,omitempty"`
+	Rows    []byte     `json:"rows,omitempty"` // slot, uvarint cursor, uvarint outcome-cursor or 0, status; by slot
 }
 
 var errSnapshot = errors.New("snapshot of a thread is damaged")
 
 // MarshalJSON writes a snapshot; equal states have equal snapshots.
 func (s State) MarshalJSON() ([]byte, error) {
-	st := stored{Deleted: s.deleted, Waits: s.waits}
+	st := stored{
+		Deleted: s.deleted, Waits: s.waits, Turn: s.running.turn, Answers: s.running.messages, Open: s.running.open,
+	}
 	if s.table.n > 0 {
 		st.Rows = make([]byte, 0, s.table.n*(len(slot{})+8))
 	}
@@ -40,7 +45,13 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &st); err != nil {
 		return fmt.Errorf("%w: %w", errSnapshot, err)
 	}
-	out := State{deleted: st.Deleted, waits: st.Waits}
+	out := State{deleted: st.Deleted, waits: st.Waits, running: running{turn: st.Turn}}
+	if len(st.Answers) > 0 { // one form of nothing: equal states are equal values
+		out.running.messages = st.Answers
+	}
+	if len(st.Open) > 0 {
+		out.running.open = st.Open
+	}
 	var run []entry
 	for rest := st.Rows; len(rest) > 0; {
 		e, n := readEntry(rest)

@@ -7,15 +7,15 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "2"
+const Version = "3"
 
 // Status is what became of something that came in.
 type Status uint8
 
 // The statuses. Only Pending changes, once.
 const (
-	Pending   Status = iota + 1 // a message that no turn has answered yet, or a command whose outcome is not there yet
-	Completed                   // it was answered; a stop or a new beginning is, too, when it has happened
+	Pending   Status = iota + 1 // a message that no turn has answered yet, or a command or decision without an outcome yet
+	Completed                   // it was answered; a stop or a new beginning is, too, when it has happened, and a decision that came too late
 	Failed                      // a turn or a command gave up on it
 	Cancelled                   // a person stopped its turn, or it gave way to others
 	Refused                     // the gate did not admit it
@@ -36,6 +36,7 @@ type State struct {
 	table   table
 	deleted bool   // nothing but a new message may follow
 	waits   string // the turn that waits for open calls, or ""
+	running running
 }
 
 // Item is one thing that came in.
@@ -62,6 +63,7 @@ func (s State) WaitsForCalls() bool { return s.waits != "" }
 
 // Apply folds one committed event.
 func (s State) Apply(e envelope.Event) State {
+	s.running = s.running.apply(e)
 	switch b := e.Body.(type) {
 	case messagev1.Received:
 		s.deleted = false
@@ -71,6 +73,8 @@ func (s State) Apply(e envelope.Event) State {
 	case messagev1.Control:
 		// In a journal from before all commands were answered, a stop that found nothing to stop has no answer: it stays
 		// pending for ever, which is true of it and keeps nobody waiting but whoever asks for its reply.
+		return s.came(e, Pending)
+	case messagev1.Decision:
 		return s.came(e, Pending)
 	case messagev1.Edited:
 		return s.came(e, Done)

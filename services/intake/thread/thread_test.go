@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -39,6 +41,9 @@ func TestApply(t *testing.T) {
 	}
 	command := func(cursor uint64, v messagev1.Verb) envelope.Event {
 		return envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: messagev1.Control{Verb: v}}
+	}
+	decided := func(cursor uint64) envelope.Event {
+		return envelope.Event{ID: id, Session: testSession, Cursor: cursor, Body: messagev1.Decision{Decision: callv1.Deny}}
 	}
 	asked := func(cursor uint64) envelope.Event { return command(cursor, messagev1.Status) }
 	notice := func(service string, ids ...string) envelope.Body {
@@ -156,6 +161,26 @@ func TestApply(t *testing.T) {
 				received(3, id), at(5, turnv1.Stepped{Outcome: turnv1.Outcome{Turn: "t"}}), at(6, turnv1.Continued{}),
 			},
 			want: Item{Cursor: 3, Status: Pending},
+		},
+		{name: "a decision waits", events: []envelope.Event{decided(3)}, want: Item{Cursor: 3, Status: Pending}},
+		{
+			name:   "a decision counts",
+			events: []envelope.Event{decided(3), at(5, approvalv1.Decided{Answers: []string{"other", id}})},
+			want:   Item{Cursor: 3, Status: Completed, Outcome: 5},
+		},
+		{
+			name:   "a decision of somebody else counts",
+			events: []envelope.Event{decided(3), at(5, approvalv1.Decided{}), at(6, approvalv1.Expired{})},
+			want:   Item{Cursor: 3, Status: Pending},
+		},
+		{
+			name:   "a decision comes too late",
+			events: []envelope.Event{decided(3), at(5, notice("approvals", id))}, want: Item{Cursor: 3, Status: Completed, Outcome: 5},
+		},
+		{
+			name:   "a decision comes twice",
+			events: []envelope.Event{decided(3), at(5, approvalv1.Decided{Answers: []string{id}}), decided(6), at(7, notice("approvals", id))},
+			want:   Item{Cursor: 3, Status: Completed, Outcome: 5},
 		},
 		{name: "deleted", events: []envelope.Event{received(3, id), at(5, turnv1.SessionDeleted{})}, deleted: true},
 		{

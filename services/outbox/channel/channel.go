@@ -18,7 +18,8 @@ type Item struct {
 	Repeat   bool     // an earlier attempt may have arrived
 	Kind     string   // of the event that is shown: "turn.completed"
 	Text     string   //
-	Answers  []string // ids of the messages and commands that it answers
+	Answers  []string // ids of the messages, commands and decisions that it answers
+	Approval string   // id of the approval that Kind "approval.…" is about, so that a channel can offer buttons; carries no authority
 }
 
 // Class says what is known after an attempt without a receipt.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -13,7 +14,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "2"
+const Version = "3"
 
 // stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."
@@ -32,6 +33,14 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.add(ev, cmp.Or(b.Text, stopped), b.Answers)
 	case noticev1.Posted:
 		return s.add(ev, b.Text, b.Answers)
+	case approvalv1.Requested:
+		return s.about(ev, b.Approval, b.Text, nil)
+	case approvalv1.Decided:
+		return s.about(ev, b.Approval, b.Text, b.Answers)
+	case approvalv1.Expired:
+		return s.about(ev, b.Approval, b.Text, nil)
+	case approvalv1.Voided: // one that is cancelled shows nothing: whoever ended its turn is told that
+		return s.about(ev, b.Approval, b.Text, nil)
 	case turnv1.SessionReset: // what was said before it is still owed
 		return s.add(ev, b.Text, by(b.By))
 	case turnv1.SessionConfigured:
@@ -61,12 +70,17 @@ func by(command string) []string {
 }
 
 func (s State) add(ev envelope.Event, text string, answers []string) State {
+	return s.about(ev, "", text, answers)
+}
+
+// about adds what concerns an approval; "" when it concerns none.
+func (s State) about(ev envelope.Event, approval, text string, answers []string) State {
 	name := Name{ID: ev.ID, Key: ev.Key}
 	if strings.TrimSpace(text) == "" || s.knows(name) {
 		return s
 	}
 	return s.push(ev.Session.Channel(), Item{
-		Name: name, Kind: ev.Kind(), Text: text, Answers: slices.Clone(answers),
+		Name: name, Kind: ev.Kind(), Text: text, Approval: approval, Answers: slices.Clone(answers),
 		Phase: Pending, Last: ev.ID,
 	})
 }

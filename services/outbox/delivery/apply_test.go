@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -79,6 +80,14 @@ func TestApplyQueuesWhatIsToBeShown(t *testing.T) {
 		"reset":           {turnv1.SessionReset{By: "m1", Text: "A new beginning."}, "A new beginning."},
 		"reset, untold":   {turnv1.SessionReset{By: "m1"}, ""},
 		"cannot decode":   {envelope.Unknown{Type: "turn.completed.v9"}, ""},
+		"asked":           {approvalv1.Requested{Approval: "a1", Text: "May it run?"}, "May it run?"},
+		"decided":         {approvalv1.Decided{Ref: approvalv1.Ref{Approval: "a1"}, Answers: []string{"m1"}, Text: "Allowed."}, "Allowed."},
+		"decided, local":  {approvalv1.Decided{Ref: approvalv1.Ref{Approval: "a1"}, Text: "Allowed."}, "Allowed."},
+		"expired":         {approvalv1.Expired{Ref: approvalv1.Ref{Approval: "a1"}, Text: "Too late."}, "Too late."},
+		"voided":          {approvalv1.Voided{Ref: approvalv1.Ref{Approval: "a1"}, Reason: "r", Text: "Void."}, "Void."},
+		"withdrawn":       {approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: "a1"}}, ""},
+		"submitted":       {messagev1.Decision{Approval: "a1"}, ""},
+		"awaiting":        {callv1.Awaiting{Shown: "x"}, ""},
 		"foreign outcome": {deliveryv1.Sent{Ref: ref("x", 1)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,11 +97,18 @@ func TestApplyQueuesWhatIsToBeShown(t *testing.T) {
 			}
 			answers := []string{"m1"}
 			switch name {
-			case "notice", "cancelled, told", "by nobody":
+			case "notice", "cancelled, told", "by nobody", "asked", "decided, local", "expired", "voided":
 				answers = nil
 			}
 			if ok && !slices.Equal(head.Answers, answers) {
 				t.Errorf("it answers %v, want %v", head.Answers, answers)
+			}
+			approval := ""
+			if _, about := c.body.(approvalv1.Event); about {
+				approval = "a1"
+			}
+			if ok && head.Approval != approval {
+				t.Errorf("it is about approval %q, want %q", head.Approval, approval)
 			}
 			if ok && (head.Phase != delivery.Pending || head.ID != "e1" || head.Last != "e1") {
 				t.Fatalf("head %+v", head)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -38,6 +39,11 @@ func drawFact(t *rapid.T) envelope.Body {
 		turnv1.SessionCompacted{Text: "by itself"},
 		turnv1.CompactionFailed{By: "m2", Text: "not compacted"},
 		messagev1.Received{Text: "hello"},
+		approvalv1.Requested{Approval: "a1", Text: "may it run?"},
+		approvalv1.Decided{Ref: approvalv1.Ref{Approval: "a1"}, Answers: []string{"d1"}, Text: "allowed"},
+		approvalv1.Expired{Ref: approvalv1.Ref{Approval: "a1"}, Text: "too late"},
+		approvalv1.Voided{Ref: approvalv1.Ref{Approval: "a1"}, Text: "void"},
+		approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: "a1"}},
 		turnv1.SessionReset{By: "m3"},
 		turnv1.SessionReset{By: "m3", Text: "a new beginning"},
 	}).Draw(t, "fact")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor/actortest"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -21,6 +22,7 @@ import (
 //
 //	channel NAME · attempts N · hold · clock DURATION
 //	answer ID TEXT · failure ID TEXT · cancel ID · notice ID TEXT · reset [ID TEXT] · delete
+//	ask ID TEXT · decide ID TEXT · expire ID TEXT · void ID TEXT · withdraw ID     about the approval "a-ID"
 //	run W [gone]     worker W takes steps until it has to perform, is held, waits, or nothing is to be done
 //	sent W · defer W DURATION REASON · fail W REASON · cut W     the outcome of the claim that W made last, open or not
 //	crash W          W forgets what it claimed
@@ -99,6 +101,16 @@ func (g *stage) command(t *testing.T, line string) {
 		g.append(arg, turnv1.Cancelled{Answers: []string{"m-" + arg}})
 	case "notice":
 		g.append(arg, noticev1.Posted{Service: "tools", Text: text})
+	case "ask":
+		g.append(arg, approvalv1.Requested{Approval: "a-" + arg, Text: text})
+	case "decide":
+		g.append(arg, approvalv1.Decided{Ref: approvalv1.Ref{Approval: "a-" + arg}, Text: text, Answers: []string{"d-" + arg}})
+	case "expire":
+		g.append(arg, approvalv1.Expired{Ref: approvalv1.Ref{Approval: "a-" + arg}, Text: text})
+	case "void":
+		g.append(arg, approvalv1.Voided{Ref: approvalv1.Ref{Approval: "a-" + arg}, Text: text})
+	case "withdraw":
+		g.append(arg, approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: "a-" + arg}})
 	case "reset":
 		g.append(arg, turnv1.SessionReset{By: "c-" + arg, Text: text})
 	case "delete":

@@ -30,7 +30,9 @@ type Item struct {
 	Name
 	Kind    string   `json:"kind"` // of the event that carries it: "turn.completed"
 	Text    string   `json:"text"`
-	Answers []string `json:"answers,omitempty"` // ids of the messages and commands that it answers
+	Answers []string `json:"answers,omitempty"` // ids of the messages, commands and decisions that it answers
+	// Approval is the id of the approval that it is about; "" for all else.
+	Approval string `json:"approval,omitempty"`
 
 	Phase   Phase     `json:"phase"`
 	Since   time.Time `json:"since,omitzero"`    // when the phase began; not kept for Pending

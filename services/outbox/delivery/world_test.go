@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -301,7 +302,8 @@ func shows(b envelope.Body) bool {
 		return b.Text != ""
 	case turnv1.SessionCompacted:
 		return b.By != ""
-	case turnv1.Failed, turnv1.SessionConfigured, turnv1.CompactionFailed:
+	case turnv1.Failed, turnv1.SessionConfigured, turnv1.CompactionFailed,
+		approvalv1.Requested, approvalv1.Decided, approvalv1.Expired, approvalv1.Voided:
 		return true
 	}
 	return false

@@ -69,10 +69,16 @@ func (c caller) session(s string) (session.ID, error) {
 	if err != nil {
 		return "", fault.New(fault.Invalid, "session: %w (a name has no dots, a full id is %sNAME)", err, c.sessions())
 	}
-	if id.Agent() != agent || id.Channel() != channel || id.Account() != c.name {
+	if !c.owns(id) {
 		return "", fault.New(fault.Denied, "session %s is not one of this token: those are %sNAME", id, c.sessions())
 	}
 	return id, nil
+}
+
+// owns says whether a session is one of the caller's.
+func (c caller) owns(id session.ID) bool {
+	_, err := session.Parse(string(id))
+	return err == nil && id.Agent() == agent && id.Channel() == channel && id.Account() == c.name
 }
 
 // hostsOf are the Host names that the server answers to, without ports.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
 )
 
 // Config says where to listen and who may come.
@@ -18,10 +19,14 @@ type Config struct {
 	// Holder says who has a taken address ("process 4711 (caddy)"), or "". nil: nobody can tell.
 	Holder func(addr string) string
 	Stall  time.Duration // a client that takes nothing of a stream for so long is cut; 0: the default
+	// DecisionWait is how long a decision waits for its outcome; 0: the default.
+	DecisionWait time.Duration
 }
 
 // DefaultConfig is the channel as it is without configuration; it has no tokens yet.
-func DefaultConfig() Config { return Config{Listen: "127.0.0.1:7450", Stall: 10 * time.Second} }
+func DefaultConfig() Config {
+	return Config{Listen: "127.0.0.1:7450", Stall: 10 * time.Second, DecisionWait: 10 * time.Second}
+}
 
 const minToken = 16 // bytes
 
@@ -37,6 +42,9 @@ func (c Config) Validate() error {
 	}
 	if c.Stall < 0 {
 		return fmt.Errorf("channels.http: a stall of %s: want more than 0", c.Stall)
+	}
+	if c.DecisionWait < 0 || c.DecisionWait > wire.MaxWait {
+		return fmt.Errorf("channels.http: a wait of %s for a decision: want more than 0, at most %s", c.DecisionWait, wire.MaxWait)
 	}
 	if len(c.Tokens) == 0 {
 		return errors.New("channels.http: no token: nobody could use it")

@@ -35,6 +35,8 @@ func TestConfigValidate(t *testing.T) {
 		{"spaces", func(c *Config) { c.Tokens = map[string]string{"a": tokenA + " "} }, `"a": at least 16`},
 		{"no name", func(c *Config) { c.Tokens = map[string]string{"": tokenA} }, "name of token"},
 		{"twice", func(c *Config) { c.Tokens = map[string]string{"a": tokenA, "b": tokenA} }, "are the same"},
+		{"wait", func(c *Config) { c.DecisionWait = -time.Second }, "want more than 0"},
+		{"long wait", func(c *Config) { c.DecisionWait = time.Hour }, "at most 2m0s"},
 		{"stall", func(c *Config) { c.Stall = -time.Second }, "want more than 0"},
 	} {
 		c := ok
@@ -125,6 +127,11 @@ func TestFind(t *testing.T) {
 		"/v1/sessions/x/events":     "/v1/sessions/ x",
 		"/v1/sessions/x/events/":    "none",
 		"/v1/sessions/x/stop":       "/v1/sessions/ x",
+		"/v1/approvals":             "/v1/approvals ",
+		"/v1/approvals/":            "none",
+		"/v1/approvals/a":           "/v1/approvals/ a",
+		"/v1/approvals/a/b":         "none",
+		"/v1/approvals/a/":          "none",
 		"/healthz":                  "/healthz ",
 		"/":                         "none",
 		"":                          "none",
@@ -133,11 +140,31 @@ func TestFind(t *testing.T) {
 		"/v1/sessions/../x/../stop": "none",
 	} {
 		got := "none"
-		if rt, arg := find(path); rt != nil {
-			got = rt.before + " " + arg
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if rt, arg, _ := find(method, path); rt != nil {
+				got = rt.before + " " + arg
+			}
 		}
 		if got != want {
 			t.Errorf("%q: %s", path, got)
+		}
+	}
+}
+
+func TestFindByMethod(t *testing.T) {
+	for _, tc := range []struct{ method, path, want string }{
+		{http.MethodGet, "/v1/approvals/a", ""},
+		{http.MethodHead, "/v1/approvals/a", ""},
+		{http.MethodPost, "/v1/approvals/a", ""},
+		{http.MethodDelete, "/v1/approvals/a", "GET POST"},
+		{http.MethodPost, "/v1/approvals", "GET"},
+		{http.MethodHead, "/v1/sessions/x/events", "GET"}, // it does not end
+		{http.MethodGet, "/v1/messages", "POST"},
+		{http.MethodGet, "/v1/nothing", ""},
+	} {
+		rt, _, allow := find(tc.method, tc.path)
+		if got := strings.Join(allow, " "); got != tc.want || rt != nil && got != "" {
+			t.Errorf("%s %s: %v, allowed are %q", tc.method, tc.path, rt, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -139,6 +140,9 @@ type reply struct {
 	Text      string      `json:"text"`
 	Cause     string      `json:"cause,omitempty"`
 	Cursor    uint64      `json:"cursor,omitempty"`
+
+	Decision  callv1.Decision `json:"decision,omitempty"`
+	Approvals []wire.Question `json:"approvals,omitempty"`
 }
 
 func (s *Server) getReply(w http.ResponseWriter, r *http.Request, who caller, arg string) {
@@ -156,12 +160,14 @@ func (s *Server) getReply(w http.ResponseWriter, r *http.Request, who caller, ar
 		s.fail(w, r, err)
 		return
 	}
-	got, err := s.desk.Reply(r.Context(), wire.ReplyRequest{Session: string(sid), MessageID: id, WaitMS: wait.Milliseconds()})
+	got, err := s.desk.Reply(r.Context(), wire.ReplyRequest{
+		Session: string(sid), MessageID: id, WaitMS: wait.Milliseconds(), Until: wire.Until(r.URL.Query().Get("until")),
+	})
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.answer(w, http.StatusOK, reply{arg, sid, got.Status, got.Text, got.Cause, got.Cursor})
+	s.answer(w, http.StatusOK, reply{arg, sid, got.Status, got.Text, got.Cause, got.Cursor, got.Decision, got.Approvals})
 }
 
 func waitOf(r *http.Request) (time.Duration, error) {

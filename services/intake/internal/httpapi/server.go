@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +23,12 @@ import (
 type Desk interface {
 	Submit(ctx context.Context, r wire.Request) (wire.Receipt, error)
 	Reply(ctx context.Context, r wire.ReplyRequest) (wire.Reply, error)
+}
+
+// Docket tells of approvals, whoever asks: what a caller may know of them is seen to here.
+type Docket interface {
+	Approval(ctx context.Context, id string) (wire.Approval, error)
+	Approvals(ctx context.Context, s session.ID) (wire.Approvals, error) // open ones; "": of all sessions
 }
 
 // Feed is the journal and the live deltas as a stream of events follows them.
@@ -46,6 +53,7 @@ const (
 // Server is the HTTP channel. Its requests end by themselves, soon when draining is closed.
 type Server struct {
 	desk     Desk
+	docket   Docket
 	feed     Feed
 	log      *slog.Logger
 	config   Config
@@ -60,9 +68,9 @@ type Server struct {
 }
 
 // New makes a server. maxText is the largest text in bytes that the gate takes; requests end when draining is closed.
-func New(c Config, desk Desk, feed Feed, log *slog.Logger, maxText int, draining <-chan struct{}) (*Server, error) {
-	if desk == nil || feed == nil || log == nil || draining == nil {
-		return nil, errors.New("the HTTP channel needs a desk, a feed, a logger and a way to stop")
+func New(c Config, desk Desk, docket Docket, feed Feed, log *slog.Logger, maxText int, draining <-chan struct{}) (*Server, error) {
+	if desk == nil || docket == nil || feed == nil || log == nil || draining == nil {
+		return nil, errors.New("the HTTP channel needs a desk, a docket, a feed, a logger and a way to stop")
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -70,8 +78,11 @@ func New(c Config, desk Desk, feed Feed, log *slog.Logger, maxText int, draining
 	if c.Stall == 0 {
 		c.Stall = DefaultConfig().Stall
 	}
+	if c.DecisionWait == 0 {
+		c.DecisionWait = DefaultConfig().DecisionWait
+	}
 	s := &Server{
-		desk: desk, feed: feed, log: log, config: c,
+		desk: desk, docket: docket, feed: feed, log: log, config: c,
 		callers: callersOf(c.Tokens), hosts: hostsOf(c.Listen, c.Hosts),
 		// JSON may write a byte as \u00XX, and a text a little over the limit is to be refused by the gate, on record.
 		maxBody:  6*int64(maxText) + smallBody,
@@ -144,14 +155,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, fault.New(fault.Busy, "%d requests are open: try again later", maxOpen))
 		return
 	}
-	rt, arg := find(r.URL.Path)
-	if rt == nil {
+	rt, arg, allow := find(r.Method, r.URL.Path)
+	switch {
+	case rt != nil:
+	case len(allow) == 0:
 		s.failWith(w, http.StatusNotFound, problem{Error: "there is nothing at this path", Kind: fault.NotFound})
 		return
-	}
-	if r.Method != rt.method && (rt.method != http.MethodGet || r.Method != http.MethodHead || rt.stream) {
-		w.Header().Set("Allow", rt.method)
-		s.failWith(w, http.StatusMethodNotAllowed, problem{Error: "use " + rt.method, Kind: fault.Invalid})
+	default:
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+		s.failWith(w, http.StatusMethodNotAllowed, problem{Error: "use " + strings.Join(allow, " or "), Kind: fault.Invalid})
 		return
 	}
 	var who caller

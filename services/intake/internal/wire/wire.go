@@ -3,6 +3,7 @@ package wire
 import (
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
@@ -20,7 +21,7 @@ const (
 	AwaitingApproval Status = "awaiting_approval"
 )
 
-// Request hands one message, edit or command to the gate (svc.intake.submit, svc.intake.control).
+// Request hands one message, edit, command or decision to the gate (svc.intake.submit, svc.intake.control).
 type Request struct {
 	Session string           `json:"session"` // full id
 	From    messagev1.Sender `json:"from"`    // as the channel proves it
@@ -46,7 +47,21 @@ type ReplyRequest struct {
 	Session   string `json:"session"`
 	MessageID string `json:"message_id"`
 	WaitMS    int64  `json:"wait_ms,omitempty"` // milliseconds; at most MaxWait
+	Until     Until  `json:"until,omitempty"`
 }
+
+// Until is what a question for a reply waits for.
+type Until string
+
+const (
+	// UntilTold waits for an answer or, whichever is first, for an approval that has to be given before it.
+	UntilTold Until = ""
+	// UntilAnswer waits for an answer. Who knows already that a person is asked would not wait at all otherwise.
+	UntilAnswer Until = "answer"
+)
+
+// Valid says whether it is one of them.
+func (u Until) Valid() bool { return u == UntilTold || u == UntilAnswer }
 
 // MaxWait is the longest that one question for a reply may wait.
 const MaxWait = 120 * time.Second
@@ -61,7 +76,18 @@ type Reply struct {
 	MessageID string     `json:"message_id"`
 	Session   session.ID `json:"session"`
 	Status    Status     `json:"status"`
-	Text      string     `json:"text"`             // the answer, or what to tell the person; "" while pending
+	Text      string     `json:"text"`             // the answer, or what to tell or ask the person; "" while pending
 	Cause     string     `json:"cause,omitempty"`  // class of a failure or refusal
 	Cursor    uint64     `json:"cursor,omitempty"` // of the event that ended it
+	// Decision is the one that counts from now on, when this is the reply to it; "" for one that came too late.
+	Decision callv1.Decision `json:"decision,omitempty"`
+	// Approvals are what AwaitingApproval waits for, oldest first; Text has the same questions.
+	Approvals []Question `json:"approvals,omitempty"`
+}
+
+// Question is an open approval, as somebody is asked for it.
+type Question struct {
+	ID      string    `json:"id"`
+	Expires time.Time `json:"expires"` // at this instant it is expired
+	Text    string    `json:"text"`    // the whole question; "" when it does not fit beside the others
 }

@@ -72,6 +72,7 @@ type payload struct {
 	Kind     string   `json:"kind"`
 	Text     string   `json:"text"`
 	Answers  []string `json:"answers"`
+	Approval string   `json:"approval,omitempty"`
 }
 
 // Send makes one attempt. Its errors are *channel.Error.
@@ -82,7 +83,7 @@ func (s *Sender) Send(ctx context.Context, i channel.Item) (receipt string, err 
 	}
 	body, err := json.Marshal(payload{
 		Session: i.Session.String(), Delivery: i.Delivery, Attempt: i.Attempt, Repeat: i.Repeat,
-		Kind: i.Kind, Text: i.Text, Answers: answers,
+		Kind: i.Kind, Text: i.Text, Answers: answers, Approval: i.Approval,
 	})
 	if err != nil {
 		return "", channel.Errorf(channel.Permanent, "callback: the item cannot be written as JSON")

@@ -73,6 +73,29 @@ func TestSendPostsTheItem(t *testing.T) {
 	}
 }
 
+// TestSendNamesTheApproval: "approval" is there for what is about one, and only for that.
+func TestSendNamesTheApproval(t *testing.T) {
+	var body map[string]any
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer srv.Close()
+	asked := item
+	asked.Kind, asked.Approval, asked.Answers = "approval.requested", "abcdefghij2", nil
+	if _, err := sender(t, srv.URL).Send(t.Context(), asked); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"session": "main.http.web.anna", "delivery": "d1", "attempt": 2.0, "repeat": true,
+		"kind": "approval.requested", "text": "hello", "answers": []any{}, "approval": "abcdefghij2",
+	}
+	if !reflect.DeepEqual(body, want) {
+		t.Errorf("body %v, want %v", body, want)
+	}
+}
+
 func TestReceipt(t *testing.T) {
 	for name, c := range map[string]struct {
 		header, body, want string

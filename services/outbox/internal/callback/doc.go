@@ -10,6 +10,10 @@
 //	{"session":"main.http.web.anna","delivery":"…","attempt":1,"repeat":false,
 //	 "kind":"turn.completed","text":"…","answers":["<message id>"]}
 //
+// What is about an approval has its id, too ("approval"); "kind" says what became of it: approval.requested asks a person,
+// approval.decided, approval.expired and approval.voided say that the question is settled. Deciding takes a token of the
+// HTTP channel that is among the approvers: the answer to a callback decides nothing.
+//
 // What the answer means:
 //
 //	2xx                                  it arrived. The receipt is the header "Receipt", else the string "receipt" of a
