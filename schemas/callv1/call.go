@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 )
@@ -34,6 +35,16 @@ type Request struct {
 	Level      toolv1.Level    `json:"level"`            // of this call: what its arguments name may raise the tool's
 	Policy     string          `json:"policy"`           // version of what decided
 	Files      []File          `json:"files,omitzero"`   // that the call is about, as they were
+}
+
+// Sum is the digest of the arguments as they are, however a writer of JSON has spelled them on the way (encoding/json
+// writes < as \u003c): "" when they are no JSON.
+func (r Request) Sum() string {
+	raw, err := canonical.JSON(r.Arguments)
+	if err != nil {
+		return ""
+	}
+	return canonical.Digest(raw)
 }
 
 // File is a file of the workspace, as it was when something was decided about it.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
@@ -72,7 +71,7 @@ func (a Approval) Signed(key ed25519.PrivateKey, s session.ID, r Request) Approv
 func (a Approval) Verify(key ed25519.PublicKey, s session.ID, r Request) bool {
 	text := Statement(s, r, a)
 	return len(key) == ed25519.PublicKeySize && len(text) > 0 && a.Decision.Allows() && a.At.Before(a.Expires) &&
-		canonical.Digest(r.Arguments) == r.Digest && ed25519.Verify(key, text, a.Signature)
+		r.Digest != "" && r.Sum() == r.Digest && ed25519.Verify(key, text, a.Signature)
 }
 
 // VerifyGrant says whether a is a decision "always" for grant in session s, signed by the holder of key.

@@ -22,7 +22,7 @@ func key(seed byte) ed25519.PrivateKey {
 func public(seed byte) ed25519.PublicKey { return key(seed).Public().(ed25519.PublicKey) }
 
 func request() callv1.Request {
-	args := json.RawMessage(`{"path":"AGENTS.md"}`)
+	args := json.RawMessage(`{"content":"a < b && c > d","path":"AGENTS.md"}`)
 	return callv1.Request{
 		Turn: "m1/t", Call: "c1", Index: 1, Tool: "write_file", Executor: "builtin", Arguments: args, Digest: canonical.Digest(args),
 		ToolDigest: "77b2", Level: toolv1.L2, Policy: "p1-1", Files: []callv1.File{{Path: "AGENTS.md", Digest: "e3b0"}},
@@ -42,9 +42,9 @@ func TestASignatureHoldsForOneRequest(t *testing.T) {
 	if !a.Verify(public(1), here, r) || !a.VerifyGrant(public(1), here, "2c26") {
 		t.Fatal("its own signature does not hold")
 	}
-	raw, err := json.Marshal(a)
-	var back callv1.Approval
-	if err != nil || json.Unmarshal(raw, &back) != nil || !back.Verify(public(1), here, r) {
+	raw, err := json.Marshal(callv1.Dispatched{Request: r, Approval: &a})
+	var back callv1.Dispatched
+	if err != nil || json.Unmarshal(raw, &back) != nil || !back.Approval.Verify(public(1), here, back.Request) {
 		t.Fatal("it does not hold once it was written down")
 	}
 	if a.Verify(public(2), here, r) || a.Verify(nil, here, r) || a.Verify(public(1), "main.terminal.local.other", r) ||

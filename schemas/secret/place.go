@@ -108,6 +108,7 @@ func assigned(text string, add func(int, int, string)) {
 			}
 			if likely(name, text[start:end]) {
 				add(start, end, "the value of "+name)
+				at = max(at, end-1)
 			}
 		}
 	}
@@ -148,7 +149,7 @@ var (
 
 // secretive says whether a name of the environment says that it holds a secret.
 func secretive(name string) bool {
-	if strings.ToUpper(name) != name {
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' }) {
 		return false
 	}
 	for _, end := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD"} {
@@ -199,11 +200,18 @@ func likely(name, v string) bool {
 
 // placeholder says whether a text stands where a secret will be put.
 func placeholder(v string) bool {
-	if v == "" || strings.ContainsAny(v[:1], "$<{[%(") || strings.Contains(v, "...") || strings.Contains(v, "…") || strings.Contains(v, Removed) {
+	const most = 200 // a longer text is none, or says so at its beginning
+	v = v[:min(len(v), most)]
+	if v == "" || strings.ContainsAny(v[:1], "$<{[(") || v[0] == '%' && (len(v) < 3 || hex(v[1]) < 0) {
+		return true
+	}
+	if strings.Contains(v, "...") || strings.Contains(v, "…") || strings.Contains(v, Removed) {
 		return true
 	}
 	low := strings.ToLower(v)
-	for _, w := range []string{"env:", "file:", "your", "example", "changeme", "change-me", "placeholder", "redacted", "undefined", "process.env", "os.getenv"} {
+	for _, w := range []string{
+		"env:", "file:", "your", "example", "changeme", "change-me", "placeholder", "redacted", "undefined", "process.env", "os.getenv",
+	} {
 		if strings.HasPrefix(low, w) {
 			return true
 		}

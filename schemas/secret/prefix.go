@@ -40,11 +40,11 @@ var prefixes = []prefix{
 	{begin: "ASIA", kind: "an AWS key", body: upper, least: 16, most: 16},
 	{begin: "AIza", kind: "a Google API key", body: base, least: 35, most: 35},
 	{begin: "AGE-SECRET-KEY-1", kind: "an age key", body: upper, least: 50},
-	{begin: "eyJ", kind: "a JSON Web Token", body: class("0-9A-Za-z_.-"), least: 30},
 }
 
 // byPrefix adds each place where p stands and is not the middle of a longer word.
 func byPrefix(text string, p prefix, add func(int, int, string)) {
+	refused := 0 // end of a run that is none: what begins within it is none either, see mixed
 	for at := 0; ; {
 		i := strings.Index(text[at:], p.begin)
 		if i < 0 {
@@ -52,21 +52,66 @@ func byPrefix(text string, p prefix, add func(int, int, string)) {
 		}
 		start := at + i
 		body := start + len(p.begin)
-		end := run(text, body, p.body)
 		at = body
-		if start > 0 && alnum[text[start-1]] {
+		if start > 0 && alnum[text[start-1]] || body < refused {
 			continue
 		}
-		n := end - body
-		if n < p.least || p.most > 0 && n != p.most || p.mixed && !mixed(text[body:end]) || p.begin == "eyJ" && !signed(text[start:end]) {
-			continue
+		limit := len(text)
+		if p.most > 0 {
+			limit = min(limit, body+p.most+1)
 		}
-		add(start, end, p.kind)
-		at = end
+		end := run(text[:limit], body, p.body)
+		switch n := end - body; {
+		case n < p.least:
+		case p.most > 0 && n != p.most:
+		case p.mixed && !mixed(text[body:end]):
+			refused = end
+		default:
+			add(start, end, p.kind)
+			at = end
+		}
 	}
 }
 
-// mixed tells a random text from words with hyphens between them: digits, and either a long part or both cases.
+// tokens finds JSON Web Tokens: three parts with dots between them, of which the first begins as {" does in base64.
+func tokens(text string, add func(int, int, string)) {
+	const begin, least = "eyJ", 10
+	head, last := 0, 0 // ends of the first part that was looked at, and of the token; 0: it is none
+	for at := 0; ; {
+		i := strings.Index(text[at:], begin)
+		if i < 0 {
+			return
+		}
+		start := at + i
+		at = start + len(begin)
+		if start > 0 && alnum[text[start-1]] {
+			continue
+		}
+		if start >= head {
+			head = run(text, start, base)
+			last = part(text, part(text, head, least), least)
+		}
+		if head-start >= least && last > 0 {
+			add(start, last, "a JSON Web Token")
+			at = last
+		}
+	}
+}
+
+// part is the end of a part of a token that begins with the dot at from; 0 when there is none.
+func part(text string, from, least int) int {
+	if from == 0 || from >= len(text) || text[from] != '.' {
+		return 0
+	}
+	end := run(text, from+1, base)
+	if end-from-1 < least {
+		return 0
+	}
+	return end
+}
+
+// mixed tells a random text from words with hyphens between them: digits, and either a long part or both cases. If it holds
+// for the end of a text, it holds for the text.
 func mixed(s string) bool {
 	digits, uppers, lowers, longest, part := 0, 0, 0, 0, 0
 	for i := range len(s) {
@@ -83,14 +128,7 @@ func mixed(s string) bool {
 		part++
 		longest = max(longest, part)
 	}
-	return digits >= 2 && (longest >= 16 || uppers >= 2 && lowers >= 2 || uppers+lowers < digits)
-}
-
-// signed says whether it is three parts with dots between them, as JSON Web Tokens are.
-func signed(s string) bool {
-	head, rest, ok := strings.Cut(s, ".")
-	claims, signature, again := strings.Cut(rest, ".")
-	return ok && again && len(head) >= 10 && len(claims) >= 10 && len(signature) >= 10
+	return digits >= 2 && (longest >= 16 || uppers >= 2 && lowers >= 2)
 }
 
 // run is the end of the characters of a class that begin at from.

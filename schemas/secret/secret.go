@@ -28,6 +28,7 @@ func Find(text string) []Span {
 	for _, p := range prefixes {
 		byPrefix(text, p, add)
 	}
+	tokens(text, add)
 	blocks(text, add)
 	passwords(text, add)
 	bots(text, add)

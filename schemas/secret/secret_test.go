@@ -44,6 +44,7 @@ func TestFind(t *testing.T) {
 		"12345678:" + token35:                                                  "12345678:" + token35,
 		"postgres://bob:hunter2@db/x":                                          "hunter2",
 		"redis://:p%40ss@localhost":                                            "p%40ss",
+		"redis://u:%40hunter2@localhost":                                       "%40hunter2",
 		"https://a:b@c@host/":                                                  "b@c",
 		"Authorization: Bearer abcdefgh12345":                                  "abcdefgh12345",
 		"authorization: Basic dXNlcjpwYXNz":                                    "dXNlcjpwYXNz",

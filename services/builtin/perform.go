@@ -9,7 +9,6 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
-	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -37,9 +36,11 @@ func (s *Service) perform(ctx context.Context, w actor.Work[execution.State]) (e
 	}
 	call, cancel := context.WithDeadlineCause(ctx, w.Deadline.Add(-grace), errLate)
 	defer cancel()
-	got, err := t.Run(call, tool.Call{
-		Session: w.Session, Workspace: s.workspaceOf(w.Session), Arguments: open.Arguments, Allowed: allowed, Files: open.Files,
-	})
+	c := tool.Call{Session: w.Session, Workspace: s.workspaceOf(w.Session), Arguments: open.Arguments, Allowed: allowed}
+	if open.Approval != nil { // what a person has seen is bound; else two edits of one step would be in each other's way
+		c.Files = open.Files
+	}
+	got, err := t.Run(call, c)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -89,7 +90,7 @@ func (s *Service) admit(id session.ID, d callv1.Dispatched) (t tool.Tool, allowe
 		return t, false, fmt.Errorf("there is no tool %s here any more", d.Tool)
 	case t.Digest() != d.ToolDigest:
 		return t, false, fmt.Errorf("the tool %s has changed since this was decided; try again", d.Tool)
-	case canonical.Digest(d.Arguments) != d.Digest:
+	case d.Digest == "" || d.Sum() != d.Digest:
 		return t, false, errors.New("the arguments are not those that were decided about")
 	}
 	switch {

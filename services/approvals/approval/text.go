@@ -1,0 +1,138 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+)
+
+// maxLine bounds what somebody else has written and stands in a text of ours, in bytes.
+const maxLine = 500
+
+// oneLine is a text of somebody else's as one line without anything invisible: it must not look like more than it is.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxLine {
+		text = strings.ToValidUTF8(text[:maxLine-len("…")], "") + "…"
+	}
+	return text
+}
+
+// quoted sets a text off from ours, line by line: what runs can hold any words, even those of a question.
+func quoted(text string) string {
+	return "│ " + strings.ReplaceAll(text, "\n", "\n│ ")
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// question is the whole question for a text channel.
+func (a Approval) question(b approvalv1.Requested) string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "Approval %s: may %s run?\n", a.ID, oneLine(b.Tool))
+	for _, why := range b.Why {
+		fmt.Fprintf(&t, "- %s\n", oneLine(why))
+	}
+	fmt.Fprintf(&t, "Exactly this would run:\n%s\n", quoted(b.Shown))
+	fmt.Fprintf(&t, "It is open until %s; then the answer is no.\n", clock(b.Expires))
+	fmt.Fprintf(&t, "/approve %s allows it once.\n", a.ID)
+	if b.Grant != "" {
+		fmt.Fprintf(&t, "/approve %s always allows it from now on: %s.\n", a.ID, oneLine(b.Fixed))
+	}
+	fmt.Fprintf(&t, "/deny %s and a reason says no.", a.ID)
+	return t.String()
+}
+
+func (a Approval) decidedText(b approvalv1.Decided, shown string) string {
+	o := decided(b)
+	t := fmt.Sprintf("Approval %s: %s was %s by %s.", a.ID, oneLine(a.Parked.Tool), o.words(), oneLine(o.By))
+	if shown != "" {
+		t += " It runs as:\n" + quoted(shown)
+	}
+	if b.Reason != "" {
+		t += " Reason: " + b.Reason
+	}
+	return t
+}
+
+// words say how it was decided.
+func (o Settled) words() string {
+	t := "denied"
+	switch o.Decision {
+	case callv1.AllowOnce:
+		t = "allowed once"
+	case callv1.AllowAlways:
+		t = "allowed always"
+	case callv1.Deny:
+	}
+	if o.Edited != "" {
+		t += " with other arguments"
+	}
+	return t
+}
+
+func (a Approval) expiredText() string {
+	if !a.Asked {
+		return fmt.Sprintf("Approval %s for %s expired before anybody could be asked. It did not run.", a.ID, oneLine(a.Parked.Tool))
+	}
+	return fmt.Sprintf("Approval %s for %s has expired: nobody answered in time. It did not run.", a.ID, oneLine(a.Parked.Tool))
+}
+
+func (a Approval) voidedText(reason string) string {
+	return fmt.Sprintf("Approval %s for %s is void: %s. It did not run.", a.ID, oneLine(a.Parked.Tool), reason)
+}
+
+func (a Approval) noAlways() Ruling {
+	return wrong("Approval %s cannot be given for always. /approve %s allows it once.", a.ID, a.ID)
+}
+
+func wrong(format string, args ...any) Ruling {
+	return Ruling{Kind: Wrong, Text: fmt.Sprintf(format, args...)}
+}
+
+func missing(id string) Ruling {
+	return Ruling{Kind: Missing, Text: fmt.Sprintf("There is no approval %s here, or it was settled long ago.", oneLine(id))}
+}
+
+func stranger(id string) Ruling {
+	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(fmt.Sprintf("Approval %s is not yours to decide.", oneLine(id))), " ")}
+}
+
+// vague is what an answer without an id is told that could not be bound to one approval.
+func (s State) vague(n Submission, r Rules) Ruling {
+	switch n.Vague {
+	case nothingOpen:
+		return Ruling{Kind: Missing, Text: "There is nothing to decide here."}
+	case strange:
+		return stranger("")
+	case several, crossed:
+	}
+	var open []string
+	for _, a := range s.Open {
+		if a.Asked && !a.Over && r.may(n.By, a.Approvers) {
+			open = append(open, fmt.Sprintf("%s (%s)", a.ID, oneLine(a.Parked.Tool)))
+		}
+	}
+	slices.Sort(open)
+	why := "Several approvals were open"
+	if n.Vague == crossed {
+		why = "Another approval was settled just before"
+	}
+	if len(open) == 0 {
+		return wrong("%s when you answered; none is any more.", why)
+	}
+	return wrong("%s when you answered: name the one that you mean. Open: %s.", why, strings.Join(open, ", "))
+}

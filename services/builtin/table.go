@@ -1,0 +1,41 @@
+package builtin
+
+import (
+	"time"
+
+	"github.com/jetclaw/jetclaw/services/builtin/internal/files"
+	"github.com/jetclaw/jetclaw/services/builtin/internal/shell"
+	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+	"github.com/jetclaw/jetclaw/services/builtin/internal/web"
+)
+
+// Web, Search and Exec configure the tools that need it.
+type (
+	Web    = web.Options
+	Search = web.Search
+	Exec   = shell.Options
+)
+
+// SandboxMain is the process that goes into a sandbox and becomes a shell there; Exec.Self starts it.
+func SandboxMain(args []string) int { return shell.Main(args) }
+
+// table is every tool of this executor. testdata/table.txt has the level, the egress class and the idempotency of each.
+func (s *Service) table(c Config) ([]tool.Tool, error) {
+	list := files.Tools(files.Options{Private: c.Private, Now: time.Now})
+	list = append(list, resultTool(s.conn.Journal()))
+	more, err := web.Tools(c.Web)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	if c.Exec != nil {
+		exec, err := shell.New(*c.Exec)
+		if err != nil {
+			// Not a reason to be down: whoever is asked to run a command hears that there is no such tool.
+			c.Log.Error("exec is switched on and cannot be had", "error", err)
+			return list, nil
+		}
+		list = append(list, exec)
+	}
+	return list, nil
+}
