@@ -90,6 +90,7 @@ func (e Env) agent(name string, s models.Setup) turns.Agent {
 	chosen := s.Agent(name)
 	a := turns.Agent{
 		Model: chosen.Model, Fallbacks: chosen.Fallbacks, Instructions: c.Instructions, Window: l.Context,
+		Allow: c.Tools.Allow, Deny: c.Tools.Deny,
 		Limits: turn.DefaultLimits(), Queue: turn.DefaultQueue(), Queues: map[string]turn.Mode{},
 		Budget: turn.Budget{Calls: l.Calls, Tokens: l.Tokens, Cost: l.Money.Nano()},
 	}

@@ -45,7 +45,7 @@ func newEnv(t *testing.T) Env {
 	}
 	secrets := &logs.Redactor{}
 	return Env{
-		Home: h, Config: c, Lookup: lookup, Secrets: secrets, Command: "jetclaw test", Version: "test",
+		Home: h, Config: c, Lookup: lookup, Environ: func() []string { return nil }, Secrets: secrets, Command: "jetclaw test", Version: "test",
 		Log:    slog.New(slog.NewTextHandler(secrets.Writer(t.Output()), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Notice: func(text string) { t.Log(text) },
 	}
@@ -53,7 +53,7 @@ func newEnv(t *testing.T) Env {
 
 func TestTargets(t *testing.T) {
 	for list, want := range map[string]string{
-		"all": "true outbox turns intake", "nats": "true ", "turns": "false turns", "intake, outbox": "false outbox intake",
+		"all": "true outbox builtin tools approvals turns intake", "nats": "true ", "turns": "false turns", "intake, outbox": "false outbox intake",
 		"nats,turns": "true turns", "": "error", "truns": "error", "turns,,": "error",
 	} {
 		got, err := ParseTarget(list)

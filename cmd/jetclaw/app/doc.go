@@ -22,6 +22,7 @@ type Env struct {
 	Home    home.Home
 	Config  *config.Config
 	Lookup  func(name string) (string, bool) // the environment
+	Environ func() []string                  // all of it, as NAME=value
 	Secrets *logs.Redactor                   // is told every secret
 	Log     *slog.Logger                     // writes through Secrets
 	Notice  func(text string)                // a line for the person in front of it

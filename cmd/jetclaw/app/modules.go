@@ -5,8 +5,11 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/services/approvals"
+	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/outbox"
+	"github.com/jetclaw/jetclaw/services/tools"
 	"github.com/jetclaw/jetclaw/services/turns"
 )
 
@@ -20,6 +23,9 @@ type module struct {
 func modules() []module {
 	return []module{
 		{outbox.Spec(), (*parts).outbox},
+		{builtin.Spec(), (*parts).builtin},
+		{tools.Spec(), (*parts).tools},
+		{approvals.Spec(), (*parts).approvals},
 		{turns.Spec(), (*parts).turns},
 		{intake.Spec(), (*parts).intake},
 	}
@@ -47,6 +53,7 @@ const cliUser = "cli"
 func users() []user {
 	cli := bus.Spec{Name: cliUser, Follows: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete",
+		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
 	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {
@@ -80,6 +87,24 @@ func (p *parts) turns(c *bus.Conn) (lifecycle.Service, error) {
 	config := *p.taking
 	config.Conn, config.Log = c, c.Log()
 	return turns.New(config)
+}
+
+func (p *parts) tools(c *bus.Conn) (lifecycle.Service, error) {
+	config := *p.gating
+	config.Conn, config.Log = c, c.Log()
+	return tools.New(config)
+}
+
+func (p *parts) approvals(c *bus.Conn) (lifecycle.Service, error) {
+	config := *p.approving
+	config.Conn, config.Log = c, c.Log()
+	return approvals.New(config)
+}
+
+func (p *parts) builtin(c *bus.Conn) (lifecycle.Service, error) {
+	config := *p.running
+	config.Conn, config.Log = c, c.Log()
+	return builtin.New(config)
 }
 
 func (p *parts) intake(c *bus.Conn) (lifecycle.Service, error) {

@@ -4,10 +4,13 @@ import (
 	"context"
 
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/services/approvals"
+	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/intake/thread"
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
+	"github.com/jetclaw/jetclaw/services/tools"
 	"github.com/jetclaw/jetclaw/services/turns"
 )
 
@@ -16,6 +19,10 @@ import (
 type parts struct {
 	models string        // which model answers, for people; "" when none is called here
 	taking *turns.Config // nil: not in the target
+
+	gating    *tools.Config     // nil: not in the target
+	approving *approvals.Config // nil: not in the target
+	running   *builtin.Config   // nil: not in the target
 
 	http         *intake.HTTPConfig // nil: no listener
 	intakeLimits thread.Limits
@@ -36,6 +43,9 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 		if err := e.findModels(ctx, p); err != nil {
 			return nil, err
 		}
+	}
+	if err := e.findTools(ctx, p, t); err != nil {
+		return nil, err
 	}
 	if !doors {
 		return p, nil

@@ -29,6 +29,7 @@ const minSecret = 4
 // added. All methods may be called from any goroutine.
 type Redactor struct {
 	mu       sync.Mutex
+	known    []string // guarded by mu; as they were added
 	spelled  []string // guarded by mu; longest first, so that a secret within a longer one leaves nothing behind
 	replacer atomic.Pointer[strings.Replacer]
 }
@@ -38,6 +39,9 @@ func (r *Redactor) Add(values ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, v := range values {
+		if v = strings.TrimSpace(v); len(v) >= minSecret && !slices.Contains(r.known, v) {
+			r.known = append(r.known, v)
+		}
 		for _, s := range spellings(v) {
 			if len(s) >= minSecret && !slices.Contains(r.spelled, s) {
 				r.spelled = append(r.spelled, s)
@@ -55,6 +59,13 @@ func (r *Redactor) Add(values ...string) {
 		pairs = append(pairs, s, Mask)
 	}
 	r.replacer.Store(strings.NewReplacer(pairs...))
+}
+
+// Known are the values that were added.
+func (r *Redactor) Known() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.known)
 }
 
 // spellings are the forms in which a value can stand in a line of text or JSON (JSON within a line too), in a URL or in a

@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
+	"github.com/jetclaw/jetclaw/services/approvals"
+	"github.com/jetclaw/jetclaw/services/builtin"
+	"github.com/jetclaw/jetclaw/services/tools"
+)
+
+// findTools makes the gate, the executor of built-in tools and the approvals.
+func (e Env) findTools(_ context.Context, p *parts, t Target) error {
+	if t.has("approvals") {
+		key, err := e.Home.ApprovalKey()
+		if err != nil {
+			return &CredsError{err}
+		}
+		p.approving = &approvals.Config{Key: key, Approvers: e.Config.ApproversOr(), TTL: time.Duration(e.Config.Approvals.Expire)}
+	}
+	var search config.WebSearch
+	if t.has("tools") || t.has("builtin") {
+		var err error
+		if search, err = e.findSearch(); err != nil {
+			return err
+		}
+		e.knowSecrets()
+	}
+	if t.has("tools") {
+		p.gating = e.gating()
+	}
+	if t.has("builtin") {
+		key, err := e.Home.ApprovalPublic()
+		if err != nil {
+			return &CredsError{err}
+		}
+		p.running = e.running(search)
+		p.running.Key = key
+	}
+	return nil
+}
+
+// gating is the gate as configured.
+func (e Env) gating() *tools.Config {
+	c := &tools.Config{
+		Policy: PolicyOf(e.Config.Policy), Agents: map[string]tools.Agent{}, Private: e.Config.Tools.Private, Secrets: e.Secrets.Known(),
+	}
+	for name, dir := range e.workspaces() {
+		a := e.Config.Agent(name)
+		c.Agents[name] = tools.Agent{Allow: a.Tools.Allow, Deny: a.Tools.Deny, Workspace: dir}
+	}
+	return c
+}
+
+// running is the executor of built-in tools as configured.
+func (e Env) running(search config.WebSearch) *builtin.Config {
+	t := e.Config.Tools
+	c := &builtin.Config{
+		Workspaces: e.workspaces(), Private: t.Private, Secrets: e.Secrets.Known(),
+		Web: builtin.Web{Search: builtin.Search{Provider: search.Provider, Key: search.Key.Value(), URL: search.URL}},
+	}
+	for _, network := range t.WebFetch.Allow {
+		if p, err := netip.ParsePrefix(network); err == nil { // checked with the configuration
+			c.Web.Allow = append(c.Web.Allow, p)
+		}
+	}
+	if t.Exec.Enabled {
+		c.Exec = &builtin.Exec{
+			Sandbox: t.Exec.Sandbox, Timeout: time.Duration(t.Exec.Timeout), Env: e.execEnv(), Hidden: e.hidden(), Self: e.sandboxSelf(),
+		}
+	}
+	return c
+}
+
+// sandboxSelf is how this program is started again to put itself into a sandbox.
+func (e Env) sandboxSelf() []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "/proc/self/exe"
+	}
+	return []string{self, SandboxCommand}
+}
+
+// SandboxCommand is the hidden command that goes into a sandbox and becomes a shell there.
+const SandboxCommand = "sandbox-exec"
+
+// execEnv are the variables that commands may see, as NAME=value.
+func (e Env) execEnv() []string {
+	var env []string
+	for _, name := range e.Config.Tools.Exec.Env {
+		if value, ok := e.Lookup(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// hidden are the places that no tool may see: all of the home but the workspaces.
+func (e Env) hidden() []string {
+	h := e.Home
+	list := []string{h.Config(), h.Data(), h.Keys(), filepath.Join(h.Dir(), "run"), h.Resolve(e.Config.Retention.Archive)}
+	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
+
+// workspaces are the folders of all agents.
+func (e Env) workspaces() map[string]string {
+	dirs := map[string]string{}
+	for _, name := range append(slices.Sorted(maps.Keys(e.Config.Agents)), config.MainAgent) {
+		if dir := e.Config.Agent(name).Workspace; dir != "" {
+			dirs[name] = e.Home.Resolve(dir)
+		}
+	}
+	return dirs
+}
+
+// PolicyOf is the operator's policy as the gate takes it.
+func PolicyOf(c config.Policy) tools.Policy {
+	rules := func(list []config.Rule) []tools.Rule {
+		var out []tools.Rule
+		for _, r := range list {
+			out = append(out, tools.Rule{Tool: r.Tool, Args: r.Args, Agent: r.Agent, Reason: r.Reason})
+		}
+		return out
+	}
+	return tools.Policy{Deny: rules(c.Deny), Ask: rules(c.Ask), Allow: rules(c.Allow)}
+}
+
+func (e Env) findSearch() (config.WebSearch, error) {
+	s := e.Config.Tools.WebSearch
+	warnings, err := e.Config.Resolve(e.resolver(), e.Home.Config(), "tools.web_search.key", &s.Key)
+	for _, w := range warnings {
+		e.Notice(w.String())
+	}
+	return s, err
+}
+
+// secretNames are the ends of names of variables that hold secrets.
+var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} //nolint:gochecknoglobals // a constant
+
+// knowSecrets makes all secrets known that this process could come by, used here or not: what a tool returns, or a model
+// wants to send, is searched for them.
+func (e Env) knowSecrets() {
+	for _, s := range e.Config.Secrets() {
+		_, _ = e.Config.Resolve(e.resolver(), e.Home.Config(), "", s) // one that cannot be had cannot leak
+	}
+	if token, err := e.Home.Token(); err == nil {
+		e.Secrets.Add(token)
+	}
+	for _, entry := range e.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		name = strings.ToUpper(name)
+		if len(value) >= 8 && slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			e.Secrets.Add(value)
+		}
+	}
+}
