@@ -1,0 +1,60 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
+)
+
+// Version names everything that decides about an agent's calls: the rules, what the agent may use, its workspace and what
+// its prompt files say, and all that executors offer with their endpoints. It changes when one of these does. The reasons of
+// rules decide nothing, and known secrets are left out: a version is published.
+func (g *Gate) Version(agent string, catalogues []toolv1.Catalogue) string {
+	return g.version(agent, g.view(catalogues))
+}
+
+func (g *Gate) version(agent string, v *view) string {
+	h := sha256.New()
+	a := g.agent(agent)
+	put(h, "jetclaw policy 1", g.rules, agent, v.digest)
+	put(h, a.Allow...)
+	put(h, a.Deny...)
+	put(h, a.Workspace, g.prompts.digest(a.Workspace))
+	put(h, g.config.Private...)
+	return "p1-" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// put writes a list of texts so that no other list has the same bytes.
+func put(h hash.Hash, texts ...string) {
+	var b strings.Builder
+	b.WriteString(sized(int64(len(texts))))
+	for _, t := range texts {
+		b.WriteString(sized(int64(len(t))))
+		b.WriteString(t)
+	}
+	h.Write([]byte(b.String()))
+}
+
+func sized(n int64) string { return strconv.FormatInt(n, 10) + ":" }
+
+// digest is of what decides in the policy.
+func (p Policy) digest() string {
+	h := sha256.New()
+	for _, l := range p.lists() {
+		put(h, l.name, sized(int64(len(l.rules))))
+		for _, r := range l.rules {
+			put(h, r.Tool, r.Agent)
+			for _, name := range slices.Sorted(maps.Keys(r.Args)) {
+				put(h, name, r.Args[name])
+			}
+			put(h)
+		}
+	}
+	return string(h.Sum(nil))
+}
