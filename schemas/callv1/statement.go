@@ -47,9 +47,9 @@ func Statement(s session.ID, r Request, a Approval) []byte {
 }
 
 // grantStatement is what a GrantSignature is over.
-func grantStatement(s session.ID, a Approval) []byte {
+func grantStatement(s session.ID, toolDigest string, a Approval) []byte {
 	raw, err := json.Marshal([]string{
-		"jetclaw grant v1", string(s), a.ID, string(a.Decision), a.By, a.At.UTC().Format(time.RFC3339Nano), a.Grant,
+		"jetclaw grant v1", string(s), toolDigest, a.ID, string(a.Decision), a.By, a.At.UTC().Format(time.RFC3339Nano), a.Grant,
 	})
 	if err != nil {
 		return nil
@@ -61,7 +61,7 @@ func grantStatement(s session.ID, a Approval) []byte {
 func (a Approval) Signed(key ed25519.PrivateKey, s session.ID, r Request) Approval {
 	a.Signature = ed25519.Sign(key, Statement(s, r, a))
 	if a.Grant != "" {
-		a.GrantSignature = ed25519.Sign(key, grantStatement(s, a))
+		a.GrantSignature = ed25519.Sign(key, grantStatement(s, r.ToolDigest, a))
 	}
 	return a
 }
@@ -74,9 +74,10 @@ func (a Approval) Verify(key ed25519.PublicKey, s session.ID, r Request) bool {
 		r.Digest != "" && r.Sum() == r.Digest && ed25519.Verify(key, text, a.Signature)
 }
 
-// VerifyGrant says whether a is a decision "always" for grant in session s, signed by the holder of key.
-func (a Approval) VerifyGrant(key ed25519.PublicKey, s session.ID, grant string) bool {
-	text := grantStatement(s, a)
-	return len(key) == ed25519.PublicKeySize && len(text) > 0 && a.Decision == AllowAlways && grant != "" && a.Grant == grant &&
+// VerifyGrant says whether a is a decision "always" about the tool of that digest in session s, signed by the holder of key.
+// Which calls its Grant holds for is for the gate to say.
+func (a Approval) VerifyGrant(key ed25519.PublicKey, s session.ID, toolDigest string) bool {
+	text := grantStatement(s, toolDigest, a)
+	return len(key) == ed25519.PublicKeySize && len(text) > 0 && a.Decision == AllowAlways && a.Grant != "" &&
 		ed25519.Verify(key, text, a.GrantSignature)
 }

@@ -39,7 +39,7 @@ func approval() callv1.Approval {
 func TestASignatureHoldsForOneRequest(t *testing.T) {
 	r := request()
 	a := approval().Signed(key(1), here, r)
-	if !a.Verify(public(1), here, r) || !a.VerifyGrant(public(1), here, "2c26") {
+	if !a.Verify(public(1), here, r) || !a.VerifyGrant(public(1), here, "77b2") {
 		t.Fatal("its own signature does not hold")
 	}
 	raw, err := json.Marshal(callv1.Dispatched{Request: r, Approval: &a})
@@ -48,9 +48,14 @@ func TestASignatureHoldsForOneRequest(t *testing.T) {
 		t.Fatal("it does not hold once it was written down")
 	}
 	if a.Verify(public(2), here, r) || a.Verify(nil, here, r) || a.Verify(public(1), "main.terminal.local.other", r) ||
-		a.VerifyGrant(public(2), here, "2c26") || a.VerifyGrant(public(1), "main.terminal.local.other", "2c26") ||
-		a.VerifyGrant(public(1), here, "2c27") || a.VerifyGrant(public(1), here, "") {
+		a.VerifyGrant(public(2), here, "77b2") || a.VerifyGrant(public(1), "main.terminal.local.other", "77b2") ||
+		a.VerifyGrant(public(1), here, "77b3") {
 		t.Error("it holds with another key, or elsewhere")
+	}
+	wider := a
+	wider.Grant = "2c27"
+	if wider.VerifyGrant(public(1), here, "77b2") {
+		t.Error("it holds for something else")
 	}
 	swapped := r
 	swapped.Arguments = json.RawMessage(`{"path":"SOUL.md"}`) // under the old digest
@@ -116,7 +121,7 @@ func TestWhatAllowsNothing(t *testing.T) {
 	}
 	once := approval()
 	once.Decision = callv1.AllowOnce
-	if once.Signed(key(1), here, request()).VerifyGrant(public(1), here, "2c26") {
+	if once.Signed(key(1), here, request()).VerifyGrant(public(1), here, "77b2") {
 		t.Error("once is taken for always")
 	}
 }

@@ -5,7 +5,6 @@ package toolv1
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,29 +72,6 @@ func (t Tool) Digest() string {
 		raw = []byte("broken " + t.Name)
 	}
 	return canonical.Digest(raw)
-}
-
-// Grant identifies what "always" would hold for: the tool as it is, and the arguments that it fixes (all of them when it
-// fixes none). "" when there is no such thing: of a dangerous tool each call is asked for.
-func (t Tool) Grant(arguments json.RawMessage) string {
-	var all map[string]json.RawMessage
-	if t.Level >= L3 || json.Unmarshal(arguments, &all) != nil {
-		return ""
-	}
-	fixed := map[string]json.RawMessage{}
-	for name, v := range all {
-		if len(t.Fixes) == 0 || slices.Contains(t.Fixes, name) {
-			fixed[name] = v
-		}
-	}
-	raw, err := json.Marshal(fixed)
-	if err == nil {
-		raw, err = canonical.JSON(raw)
-	}
-	if err != nil {
-		return ""
-	}
-	return canonical.Digest(append([]byte(t.Digest()+"\n"), raw...))
 }
 
 // Catalogue is all that one executor offers.

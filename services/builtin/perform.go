@@ -100,7 +100,7 @@ func (s *Service) admit(id session.ID, d callv1.Dispatched) (t tool.Tool, allowe
 		return t, false, fmt.Errorf("it was allowed more than %s ago, and did not start in time; ask again", approvalLife)
 	case d.Approval != nil:
 		return t, true, nil
-	case d.Always != nil && !d.Always.VerifyGrant(s.key, id, t.Grant(d.Arguments)):
+	case d.Always != nil && !d.Always.VerifyGrant(s.key, id, d.ToolDigest):
 		return t, false, errors.New("no decision \"always\" holds for this call")
 	case d.Always != nil && t.Level < toolv1.L3:
 		return t, true, nil

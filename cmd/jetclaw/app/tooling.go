@@ -50,7 +50,7 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 // gating is the gate as configured.
 func (e Env) gating() *tools.Config {
 	c := &tools.Config{
-		Policy: PolicyOf(e.Config.Policy), Agents: map[string]tools.Agent{}, Private: e.Config.Tools.Private, Secrets: e.Secrets.Known(),
+		Policy: PolicyOf(e.Config.Policy), Agents: map[string]tools.Agent{}, Private: e.Config.Tools.Private, Secrets: e.known(),
 	}
 	for name, dir := range e.workspaces() {
 		a := e.Config.Agent(name)
@@ -63,7 +63,7 @@ func (e Env) gating() *tools.Config {
 func (e Env) running(search config.WebSearch) *builtin.Config {
 	t := e.Config.Tools
 	c := &builtin.Config{
-		Workspaces: e.workspaces(), Private: t.Private, Secrets: e.Secrets.Known(),
+		Workspaces: e.workspaces(), Private: t.Private, Secrets: e.known(),
 		Web: builtin.Web{Search: builtin.Search{Provider: search.Provider, Key: search.Key.Value(), URL: search.URL}},
 	}
 	for _, network := range t.WebFetch.Allow {
@@ -141,6 +141,14 @@ func (e Env) findSearch() (config.WebSearch, error) {
 	return s, err
 }
 
+// leastSecret is the shortest value that tools are searched for, in bytes: shorter ones stand in ordinary text.
+const leastSecret = 8
+
+// known are the values of all secrets that are long enough to be told from other text.
+func (e Env) known() []string {
+	return slices.DeleteFunc(e.Secrets.Known(), func(v string) bool { return len(v) < leastSecret })
+}
+
 // secretNames are the ends of names of variables that hold secrets.
 var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} //nolint:gochecknoglobals // a constant
 
@@ -156,7 +164,7 @@ func (e Env) knowSecrets() {
 	for _, entry := range e.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		name = strings.ToUpper(name)
-		if len(value) >= 8 && slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		if len(value) >= leastSecret && slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
 			e.Secrets.Add(value)
 		}
 	}

@@ -289,7 +289,7 @@ func TestRequest(t *testing.T) {
 	if got := v.Request; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if v.Shown != "write_file\ncontent: new\npath: ./a/../SOUL.md" || v.Fixed != "write_file with path = ./a/../SOUL.md, any content" {
+	if v.Shown != "write_file\ncontent: new\npath: ./a/../SOUL.md" || v.Fixed != "write_file with exactly these arguments" {
 		t.Errorf("shown %q, fixed %q", v.Shown, v.Fixed)
 	}
 	if len(v.Why) != 2 || !strings.Contains(v.Why[0], "every prompt") || !strings.Contains(v.Why[1], "from outside") {
@@ -345,7 +345,8 @@ func TestAlways(t *testing.T) {
 		{"mail", `{"to":"a","body":"x"}`, `{"body":"y","to":"a"}`, true},
 		{"mail", `{"to":"a","body":"x"}`, `{"to":"b","body":"x"}`, false},
 		{"mail", `{"to":"a","body":"x"}`, `{"to":"a","cc":["b"],"body":"x"}`, false},
-		{"write_file", `{"path":"SOUL.md","content":"x"}`, `{"path":"SOUL.md","content":"y"}`, true},
+		{"write_file", `{"path":"SOUL.md","content":"x"}`, `{"path":"SOUL.md","content":"x"}`, true},
+		{"write_file", `{"path":"SOUL.md","content":"x"}`, `{"path":"SOUL.md","content":"y"}`, false}, // nobody allows whatever may come
 		{"write_file", `{"path":"SOUL.md","content":"x"}`, `{"path":"TOOLS.md","content":"x"}`, false},
 		{"run", `{"command":"ls","cwd":"/"}`, `{"command":"ls","cwd":"/"}`, true},
 		{"run", `{"command":"ls","cwd":"/"}`, `{"command":"ls; id","cwd":"/"}`, false}, // the command always counts
@@ -391,7 +392,7 @@ func TestAlways(t *testing.T) {
 	v := strict.Judge(loose)(q)
 	q.Arguments = json.RawMessage(`{"path":"SOUL.md","content":"x"}`)
 	q.Always = []callv1.Approval{{Decision: callv1.AllowAlways, Grant: v.Grant}}
-	if got := strict.Judge(loose)(q); got.Effect != call.Ask || got.Fixed != "write_file with content = x, path = SOUL.md" {
+	if got := strict.Judge(loose)(q); got.Effect != call.Ask || got.Fixed != "write_file with exactly these arguments" {
 		t.Errorf("%+v", got)
 	}
 	q.Always[0].Decision = callv1.AllowOnce

@@ -97,15 +97,17 @@ func hidden(r rune) bool {
 }
 
 // fixed are the names of arguments that an answer "always" holds for, and the same in words. The shell command is always one
-// of them, and so is what made the call more dangerous than its tool.
+// of them. Of a call that is more dangerous than its tool (it writes what every prompt begins with) all of them are: nobody
+// allows whatever may come.
 func fixed(c *subject, raised bool) (names []string, inWords string) {
+	all := raised || len(c.tool.Fixes) == 0
 	for name := range c.args {
-		if len(c.tool.Fixes) == 0 || covers(c.tool.Fixes, name) || name == top(c.tool.Shell) || raised && covers(c.tool.Paths, name) {
+		if all || covers(c.tool.Fixes, name) || name == top(c.tool.Shell) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	if len(names) == len(c.args) && len(c.tool.Fixes) == 0 {
+	if all {
 		return names, visible(c.tool.Name, false) + " with exactly these arguments"
 	}
 	var b strings.Builder
