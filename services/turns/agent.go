@@ -8,7 +8,6 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/turns/internal/workspace"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/price"
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -26,8 +25,8 @@ type Agent struct {
 	Fallbacks    []string // asked in order when it cannot answer
 	Instructions string   // what the model is told first; "": DefaultInstructions
 	Workspace    string   // folder of its files and skills; "": none
-	Tools        []model.Tool
-	Window       int // tokens that a request and its answer may have together; 0: by the model
+	Allow, Deny  []string // names of tools that it is offered, with * and ?: all where Allow is empty, none of Deny
+	Window       int      // tokens that a request and its answer may have together; 0: by the model
 	Limits       turn.Limits
 	Queue        turn.Queue
 	Queues       map[string]turn.Mode // by channel; others take Queue.Mode

@@ -59,6 +59,7 @@ type Models struct {
 type listed struct {
 	Model
 	identity string
+	api      API
 	vendor   string
 	window   int
 }
@@ -120,7 +121,7 @@ func (m *Models) build(provider, name string) (*listed, error) {
 		return nil, fmt.Errorf("there is no provider %q; there is %s", provider, strings.Join(m.Providers(), ", "))
 	}
 	id := sha256.Sum256([]byte(p.BaseURL + "\x00" + p.APIKey))
-	l := &listed{identity: hex.EncodeToString(id[:8]), vendor: p.Vendor, window: p.Window}
+	l := &listed{identity: hex.EncodeToString(id[:8]), api: p.API, vendor: p.Vendor, window: p.Window}
 	var err error
 	switch p.API {
 	case OpenAI:

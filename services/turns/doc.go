@@ -17,9 +17,11 @@
 //	turn/                what happens next: the pure machine, queue modes, budgets of a turn, answers to commands
 //	prompt/              what a model is shown: the pure builder, its budgets, fences, and the repair of what providers refuse
 //	model/               request, answer and error; the calls of an answer
+//	offer/               which tools a model is offered, and their names and schemas as its provider takes them
 //	price/, ledger/      what it costs, what was used
 //	agent.go             personas: from configuration to rules
 //	catalog.go           models by reference
+//	shelf.go, dialect.go the catalogue of tools; what a model's provider understands
 //	internal/router      which model is asked: fallbacks, and models on hold
 //	internal/openai, internal/anthropic, internal/provider, internal/offline    the adapters
 //	internal/workspace   files and skills of an agent
@@ -35,6 +37,10 @@
 //   - A fallback is asked only when nothing of an answer has been used; it answers for that turn alone.
 //   - A summary replaces turns in what a model is shown, never in the journal; one that fails changes nothing.
 //   - While tool calls are open nothing is held in memory: the calls' own doorbells wake the session.
+//   - A model is offered the tools of the catalogue that its agent may have, read at most a second ago or as they were last
+//     known. turn.stepped has their own names; only the model's copy is made to suit its provider. read_skill is answered here,
+//     whatever executors publish under that name.
+//   - The same call that fails for a third time in a turn ends it.
 //   - The text of a running answer is on live.<session> as Delta, lossy.
 //
 // What happens when it dies:

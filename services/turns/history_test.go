@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -82,9 +81,7 @@ func TestHistories(t *testing.T) {
 // slowMachine is the service's machine; its offline model thinks for a while.
 func slowMachine(t *testing.T, slow time.Duration, q turn.Queue) actor.Machine[turn.State] {
 	t.Helper()
-	m := callerOf(t, NewOffline(), Agent{
-		Queue: q, Tools: []model.Tool{{Name: "wait", Parameters: json.RawMessage(`{"type":"object"}`)}},
-	}).machine()
+	m := callerOf(t, NewOffline(), Agent{Queue: q}, toolv1.Tool{Name: "wait"}).machine()
 	perform := m.Perform
 	m.Perform = func(ctx context.Context, w actor.Work[turn.State]) (envelope.Body, error) {
 		select {

@@ -32,11 +32,11 @@ func callKinds(d dialect) []kind {
 	again := []string{`look {"a":1}`, `look {"a":1}`, `look {"a":1}`, `look {"a":1}`, `look {"a":1}`}
 	return []kind{
 		one("a tool without a name", "c1", "", "{}", refused(`there is no tool ""`)),
-		one("a tool that is not offered", "c1", "exec", `{"cmd":"rm"}`, refused(`there is no tool "exec"`)),
+		one("a tool that is not offered", "c1", "exec", `{"cmd":"rm"}`, refused(`there is no tool "exec" here`)),
 		one("a name with spaces", "c1", "look at\x1b[31m this", "{}", refused(`there is no tool "look at\x1b[31m this"`)),
 		one("a name of 300 letters", "c1", strings.Repeat("n", 300), "{}", refused("there is no tool")),
 		one("a name of 1 MB", "c1", strings.Repeat("n", 1_000_000), "{}", refused(`there is no tool "`+strings.Repeat("n", 128)+`"`)),
-		one("a name in capitals", "c1", "LOOK", "{}", refused("there is no tool")),
+		one("a name in capitals", "c1", "LOOK", "{}", refused(`there is no tool "LOOK" here; there is look`)),
 		one("the key in a name", "c1", secretKey, "{}", refused("there is no tool")),
 		one("no id", "", "look", "{}", made("look {}")),
 		one("an id of 10 KB", strings.Repeat("i", 10_000), "look", "{}", made("look {}")),
@@ -94,10 +94,7 @@ func callKinds(d dialect) []kind {
 		},
 		{
 			name: "a refused call for ever", play: sends(d.calls(d.call(0, "", "", "]"))), bad: -1, limits: few,
-			want: want{
-				cause: turnv1.TooManyRounds, says: "after 5 rounds", asks: 5,
-				refused: []string{"no tool", "no tool", "no tool", "no tool", "no tool"},
-			},
+			want: want{cause: turnv1.Looping, says: `I called the tool "" 3 times`, asks: 3, refused: []string{"no tool", "no tool", "no tool"}},
 		},
 	}
 }

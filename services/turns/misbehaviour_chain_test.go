@@ -19,7 +19,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -72,7 +71,7 @@ func pair(t *testing.T, one, two *scripted, limits turn.Limits) turns.Config {
 		t.Fatal(err)
 	}
 	return turns.Config{Catalog: c, Agents: map[string]turns.Agent{turns.MainAgent: {
-		Model: "one/m", Fallbacks: []string{"two/m"}, Limits: limits, Tools: []model.Tool{{Name: "look"}},
+		Model: "one/m", Fallbacks: []string{"two/m"}, Limits: limits,
 	}}}
 }
 
@@ -180,7 +179,7 @@ func TestAllFail(t *testing.T) {
 // TestAHoldSurvives a restart of the service and of the bus.
 func TestAHoldSurvives(t *testing.T) {
 	one, two := newScripted(t, status(429, "", "Retry-After", "3600")), newScripted(t, sends(openAI.answer("from two")))
-	server := bustest.New(t, turns.Spec(), intake, tools, cli)
+	server := bustest.New(t, turns.Spec(), intake, executor, cli)
 	h := &house{t: t, server: server, intake: server.Connect(t, "intake"), session: "main.http.test.one"}
 	for i, key := range []string{"k1", "k2"} {
 		end := serve(t, server, pair(t, one, two, turn.Limits{}))

@@ -20,9 +20,9 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -137,14 +137,14 @@ func newStage(t *testing.T, kinds []kind) *stage {
 			at = server.URL + "/" + name + "/v1"
 		}
 		providers[name] = turns.Provider{API: k.api, BaseURL: at, APIKey: secretKey}
-		agents[name] = turns.Agent{Model: name + "/fake-1", Limits: k.limits, Tools: []model.Tool{{Name: "look"}, {Name: "find"}}}
+		agents[name] = turns.Agent{Model: name + "/fake-1", Limits: k.limits}
 	}
 	c, err := turns.NewCatalog(turns.CatalogConfig{Providers: providers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	agents[turns.MainAgent] = turns.Agent{Model: turns.OfflineProvider}
-	s.house = startWith(t, turns.Config{Catalog: c, Agents: agents})
+	s.house = startWith(t, turns.Config{Catalog: c, Agents: agents}, toolv1.Tool{Name: "look"}, toolv1.Tool{Name: "find"})
 	s.tools = s.server.Connect(t, "tools")
 	s.follow(t)
 	for _, k := range s.talks {

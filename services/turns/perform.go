@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/internal/router"
 	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/offer"
 	"github.com/jetclaw/jetclaw/services/turns/price"
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -25,6 +25,7 @@ type caller struct {
 	agents agents
 	models Catalog
 	route  *router.Router
+	shelf  *shelf
 	prices price.Table
 	daily  Accounts // nil: no budget of the day
 	live   Live
@@ -61,6 +62,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	}
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
+	c.shelf.refresh(call)
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
 	got, err := c.route.Generate(call, a.chain(w.State), func(m Model) model.Request {
@@ -71,7 +73,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	out.Model, out.Tried, out.Usage = got.Model, got.Tried, c.charge(got.Model, got.Answer.Usage)
 	if err == nil {
 		var body envelope.Body
-		if body, err = c.outcome(out, got.Answer, plan.Tools, a, t); err == nil {
+		if body, err = c.outcome(out, got.Answer, plan.Names, a, t); err == nil {
 			return body, nil
 		}
 	}
@@ -108,11 +110,10 @@ func (c *caller) why(call context.Context, err error, several bool, limit time.D
 
 // plan is what the next model call of a session shows to m.
 func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
-	in := prompt.Input{State: s, Instructions: a.Instructions, Tools: a.Tools, Window: a.window(m, c.prices)}
+	in := prompt.Input{State: s, Instructions: a.Instructions, Window: a.window(m, c.prices)}
 	in.Files, in.Skills = a.files(c.log)
-	if len(in.Skills) > 0 {
-		in.Tools = append(slices.Clip(in.Tools), skillTool)
-	}
+	offered := c.shelf.offer(a, dialectOf(m), len(in.Skills) > 0)
+	in.Tools, in.Names = offered.tools, offered.names
 	return prompt.Build(in)
 }
 
@@ -129,7 +130,7 @@ func (c *caller) charge(ref string, u turnv1.Usage) turnv1.Usage {
 }
 
 // outcome is the event of an answer.
-func (c *caller) outcome(out turnv1.Outcome, a model.Answer, offered []model.Tool, of *agent, t *turn.Turn) (envelope.Body, error) {
+func (c *caller) outcome(out turnv1.Outcome, a model.Answer, offered offer.Names, of *agent, t *turn.Turn) (envelope.Body, error) {
 	text := shortened(strings.ToValidUTF8(a.Text, "�"), maxText, "answer")
 	if len(a.Calls) > 0 {
 		calls, err := model.Parse(a, offered, t)

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -23,13 +25,21 @@ func work() actor.Work[turn.State] {
 	}}}
 }
 
-func callerOf(t *testing.T, m Model, a Agent) *caller {
+func callerOf(t *testing.T, m Model, a Agent, tools ...toolv1.Tool) *caller {
 	t.Helper()
-	c, err := newCaller(Config{Catalog: Only(m), Agents: map[string]Agent{MainAgent: a}, Log: slog.New(slog.DiscardHandler)}, nobody{}, nothing{})
+	c, err := newCaller(Config{Catalog: Only(m), Agents: map[string]Agent{MainAgent: a}, Log: slog.New(slog.DiscardHandler)}, nobody{}, nothing{}, published(tools))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// published are the tools of one executor.
+type published []toolv1.Tool
+
+func (p published) Catalog(context.Context) (map[string][]byte, error) {
+	data, err := json.Marshal(toolv1.Catalogue{Executor: "builtin", Tools: p})
+	return map[string][]byte{"builtin": data}, err
 }
 
 // nothing keeps nothing.

@@ -74,6 +74,8 @@ func Spec() bus.Spec {
 		Values:    true, // which models are on hold
 		Live:      true,
 		Follows:   true, // only with a budget of the day
+
+		ReadsCatalog: true,
 	}
 }
 
@@ -87,7 +89,7 @@ func New(c Config) (*Service, error) {
 	case c.Log == nil:
 		return nil, errors.New("turns needs a logger")
 	}
-	calls, err := newCaller(c, c.Conn, c.Conn)
+	calls, err := newCaller(c, c.Conn, c.Conn, c.Conn)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +105,13 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-func newCaller(c Config, live Live, store router.Store) (*caller, error) {
+func newCaller(c Config, live Live, store router.Store, tools Catalogue) (*caller, error) {
 	list, err := newAgents(c.Agents, c.Catalog, c.Prices)
 	if err != nil {
 		return nil, err
 	}
 	return &caller{
-		agents: list, models: c.Catalog, prices: c.Prices, live: live, log: c.Log,
+		agents: list, models: c.Catalog, prices: c.Prices, live: live, log: c.Log, shelf: newShelf(tools, c.Log),
 		route: router.New(router.Config{Catalog: c.Catalog, Store: store, Log: c.Log}),
 	}, nil
 }

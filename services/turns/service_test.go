@@ -20,17 +20,17 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
 // The neighbours' events, as far as these tests append them.
 var (
-	intake = bus.Spec{Name: "intake", Appends: []string{"message.received", "control.requested"}}
-	tools  = bus.Spec{Name: "tools", Appends: []string{"call.completed.builtin"}}
-	cli    = bus.Spec{Name: "cli", Asks: []string{"turns.context", "turns.delete"}}
+	intake   = bus.Spec{Name: "intake", Appends: []string{"message.received", "control.requested"}}
+	executor = bus.Spec{Name: "tools", Appends: []string{"call.completed.builtin"}, Catalog: "builtin"}
+	cli      = bus.Spec{Name: "cli", Asks: []string{"turns.context", "turns.delete"}}
 )
 
 // house is a bus with the service running on it.
@@ -42,17 +42,28 @@ type house struct {
 	events  chan envelope.Event // of the session, all of them
 }
 
-func start(t *testing.T, m turns.Model, limits turn.Limits, offered ...model.Tool) *house {
+func start(t *testing.T, m turns.Model, limits turn.Limits, tools ...toolv1.Tool) *house {
 	t.Helper()
-	return startWith(t, turns.Config{
-		Catalog: turns.Only(m), Agents: map[string]turns.Agent{turns.MainAgent: {Limits: limits, Tools: offered}},
-	})
+	return startWith(t, turns.Config{Catalog: turns.Only(m), Agents: map[string]turns.Agent{turns.MainAgent: {Limits: limits}}}, tools...)
 }
 
-func startWith(t *testing.T, c turns.Config) *house {
+// publish replaces what the executor offers.
+func publish(t *testing.T, server *bustest.Server, list ...toolv1.Tool) {
 	t.Helper()
-	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, tools, cli), events: make(chan envelope.Event, 100)}
+	data, err := json.Marshal(toolv1.Catalogue{Executor: "builtin", Tools: list})
+	if err == nil {
+		err = server.Connect(t, "tools").SetCatalog(t.Context(), "builtin", data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func startWith(t *testing.T, c turns.Config, tools ...toolv1.Tool) *house {
+	t.Helper()
+	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, executor, cli), events: make(chan envelope.Event, 100)}
 	h.intake = h.server.Connect(t, "intake")
+	publish(t, h.server, tools...)
 	var err error
 	if h.session, err = session.New("main", "http", "test", "one"); err != nil {
 		t.Fatal(err)
@@ -248,7 +259,7 @@ func TestAStopCancelsARunningCall(t *testing.T) {
 }
 
 func TestToolCalls(t *testing.T) {
-	h := start(t, turns.NewOffline(), turn.Limits{}, model.Tool{Name: "clock"})
+	h := start(t, turns.NewOffline(), turn.Limits{}, toolv1.Tool{Name: "clock"}, toolv1.Tool{Name: "files.read"})
 	h.say(messagev1.Received{Text: `!tool nothing {"a": 1}`}, "k1")
 	if got := until[turnv1.Stepped](h); got.Calls[0].Refusal == "" {
 		t.Errorf("a tool that was not offered is not refused: %+v", got)

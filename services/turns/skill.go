@@ -3,18 +3,18 @@ package turns
 import (
 	"encoding/json"
 
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/turns/model"
 )
 
 // readSkill is the name that the list of skills tells the model (package prompt).
 const readSkill = "read_skill"
 
 // skillTool reads a skill. The turns service answers its calls itself: it reads the workspace for the prompt anyway.
-var skillTool = model.Tool{ //nolint:gochecknoglobals // a constant
+var skillTool = toolv1.Tool{ //nolint:gochecknoglobals // a constant
 	Name:        readSkill,
 	Description: "Read the instructions of a skill by its name.",
-	Parameters:  json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as listed"}},"required":["name"]}`),
+	Schema:      json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as listed"}},"required":["name"]}`),
 }
 
 // answerSkills answers the calls that ask for a skill.

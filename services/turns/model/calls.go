@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -21,10 +20,18 @@ const (
 	maxDepth     = 100 // of arguments; who reads an event has a limit for all of it
 )
 
+// Offered are the tools that the model was offered.
+type Offered interface {
+	// Original is the tool that the model means by a name.
+	Original(name string) (tool string, ok bool)
+	// Close are names that are like one that no tool has.
+	Close(name string) []string
+}
+
 // Parse turns the calls of an answer into those of the event. What may not leave the turn (a tool that was not offered,
 // arguments that are not a JSON object) gets a refusal, which the model is told. Ids that are missing, odd or already
-// used in the running turn are replaced by ones derived from the round and the place.
-func Parse(a Answer, offered []Tool, running *turn.Turn) ([]turnv1.Call, error) {
+// used in the running turn are replaced by ones derived from the round and the place. Tools get their own names back.
+func Parse(a Answer, offered Offered, running *turn.Turn) ([]turnv1.Call, error) {
 	if len(a.Calls) > maxCalls {
 		return nil, &Error{
 			Class:  Garbage,
@@ -54,7 +61,7 @@ func Parse(a Answer, offered []Tool, running *turn.Turn) ([]turnv1.Call, error) 
 	return calls, nil
 }
 
-func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
+func parse(raw RawCall, id string, offered Offered, cut bool) turnv1.Call {
 	c := turnv1.Call{ID: id, Tool: strings.ToValidUTF8(raw.Tool[:min(len(raw.Tool), maxTool)], ""), Arguments: json.RawMessage(`{}`)}
 	args := bytes.TrimSpace([]byte(raw.Arguments))
 	var object map[string]json.RawMessage
@@ -73,9 +80,15 @@ func parse(raw RawCall, id string, offered []Tool, cut bool) turnv1.Call {
 	default:
 		c.Arguments = args
 	}
-	if !slices.ContainsFunc(offered, func(t Tool) bool { return t.Name == raw.Tool }) {
+	original, ok := offered.Original(raw.Tool)
+	if !ok {
 		c.Refusal = fmt.Sprintf("there is no tool %q here", c.Tool)
+		if names := offered.Close(raw.Tool); len(names) > 0 {
+			c.Refusal += "; there is " + strings.Join(names, ", ")
+		}
+		return c
 	}
+	c.Tool = original
 	return c
 }
 

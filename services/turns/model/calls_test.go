@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/offer"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
-var offered = []model.Tool{{Name: "read"}}
+var _, offered = offer.Portable([]toolv1.Tool{{Name: "read"}, {Name: "web.get"}}, offer.OpenAI)
 
 // nested is an object of n within each other.
 func nested(n int) string { return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1) }
@@ -57,10 +59,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// What a model calls is the tool, whatever it was told that it is called.
+func TestParseFindsTools(t *testing.T) {
+	for name, want := range map[string]string{"read": "read", offer.Name("web.get"): "web.get", "web.get": "web.get"} {
+		got, err := model.Parse(model.Answer{Calls: []model.RawCall{{Tool: name}}}, offered, &turn.Turn{})
+		if err != nil || got[0].Tool != want || got[0].Refusal != "" {
+			t.Errorf("%s is %+v, %v", name, got, err)
+		}
+	}
+	got, err := model.Parse(model.Answer{Calls: []model.RawCall{{Tool: "reed"}}}, offered, &turn.Turn{})
+	if want := `there is no tool "reed" here; there is read`; err != nil || got[0].Tool != "reed" || got[0].Refusal != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestParseMakesIdsUnique(t *testing.T) {
 	running := &turn.Turn{Claim: turn.Claim{Round: 1}}
 	raw := []model.RawCall{{ID: "call_1_3"}, {ID: "x"}, {ID: "x"}, {}, {ID: "call_1_4"}}
-	got, err := model.Parse(model.Answer{Calls: raw}, nil, running)
+	got, err := model.Parse(model.Answer{Calls: raw}, offer.Names{}, running)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +90,7 @@ func TestParseMakesIdsUnique(t *testing.T) {
 }
 
 func TestParseRefusesAFlood(t *testing.T) {
-	_, err := model.Parse(model.Answer{Calls: make([]model.RawCall, 65)}, nil, &turn.Turn{})
+	_, err := model.Parse(model.Answer{Calls: make([]model.RawCall, 65)}, offer.Names{}, &turn.Turn{})
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Cause != turnv1.ModelGarbage {
 		t.Errorf("got %v", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jetclaw/jetclaw/services/turns/model"
+	"github.com/jetclaw/jetclaw/services/turns/offer"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -15,8 +16,9 @@ type Input struct {
 	Files        []File
 	Skills       []Skill
 	Tools        []model.Tool
-	Window       int // tokens of the request and its answer; 0: unknown, 32,000
-	Output       int // tokens kept free for the answer; 0: a quarter of Window, at most 8,192
+	Names        offer.Names // of Tools; calls of the past are shown under these names too
+	Window       int         // tokens of the request and its answer; 0: unknown, 32,000
+	Output       int         // tokens kept free for the answer; 0: a quarter of Window, at most 8,192
 }
 
 // File is a file of the workspace.
@@ -36,6 +38,7 @@ type Skill struct {
 type Plan struct {
 	Messages []model.Message
 	Tools    []model.Tool
+	Names    offer.Names
 	Parts    []Part // in the order in which the model reads them
 	Tokens   int    // of all parts
 	LeftOut  int    // finished turns that did not fit
@@ -84,7 +87,7 @@ func (in Input) budget() int {
 // Build makes the request of the next model call.
 func Build(in Input) Plan {
 	budget := in.budget()
-	p := Plan{Tools: in.Tools}
+	p := Plan{Tools: in.Tools, Names: in.Names}
 	past := uncovered(in.State)
 
 	system := p.system(in, past, budget)
@@ -103,6 +106,7 @@ func Build(in Input) Plan {
 	}
 
 	w := newWriter(past[kept.first:], now)
+	w.names = in.Names
 	if note != "" { // not as a message of the history: a model would take it for something that was said, and answer it
 		system += "\n\n" + note
 	}
@@ -147,6 +151,7 @@ func uncovered(s turn.State) []turn.Exchange {
 type writer struct {
 	out   []model.Message
 	calls []turn.Call
+	names offer.Names
 }
 
 func newWriter(past []turn.Exchange, now []turn.Entry) *writer {
@@ -178,13 +183,13 @@ func (w *writer) write(turnID string, entries []turn.Entry) {
 		if len(e.Calls) > 0 {
 			from := len(w.calls)
 			for _, c := range e.Calls {
-				w.calls = append(w.calls, turn.Call{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments})
+				w.calls = append(w.calls, turn.Call{ID: c.ID, Tool: w.names.Portable(c.Tool), Arguments: c.Arguments})
 			}
 			m.Calls = w.calls[from:len(w.calls):len(w.calls)]
 		}
 		w.out = append(w.out, m)
 		for _, c := range e.Calls {
-			w.out = append(w.out, model.Message{Role: turn.Tool, Text: shown(turnID, c), Call: c.ID, Name: c.Tool})
+			w.out = append(w.out, model.Message{Role: turn.Tool, Text: shown(turnID, c), Call: c.ID, Name: w.names.Portable(c.Tool)})
 		}
 	}
 }

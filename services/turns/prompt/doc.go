@@ -17,13 +17,16 @@
 //     all room, so that it does not push out everything that was said before;
 //  4. all results of the running turn, down to a floor; then its long texts.
 //
-// A call always keeps its result, and there is always a request. Files, skills and the summary have shares of the budget
-// of their own, because a small window full of files leaves no room to talk. Sizes are estimates (see Tokens); each time
-// that a provider says that the turn's request was too long, all budgets are halved.
+// A call always keeps its result, and there is always a request. Where a result is cut that an event has all of, a note behind
+// its fence says how to read what is left out. Files, skills and the summary have shares of the budget of their own, because a
+// small window full of files leaves no room to talk. Sizes are estimates (see Tokens); each time that a provider says that
+// the turn's request was too long, all budgets are halved.
 //
 // Text that came from a tool, and summaries, which were made of such text, stand between fences: marks with a code that is
 // derived from the turn and the call, and a line that says what is inside. The code is not known to who wrote the text;
 // and because ids can be guessed, anything inside that reads like a mark is defused whatever its code.
+//
+// Calls of the past stand under the names with which tools are offered (package offer).
 //
 // Repair is the last step, and holds for any list of messages: what providers demand of calls, results, ids, names,
 // arguments and texts is true afterwards.

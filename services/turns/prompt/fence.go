@@ -84,15 +84,20 @@ const (
 	noOutput = "(no output)" // providers refuse an empty result
 )
 
-// shown is the result of a call as the model is shown it.
+// shown is the result of a call as the model is shown it. Jetclaw's own note stands outside of the fence.
 func shown(turnID string, c turn.Call) string {
-	switch {
-	case !c.Done:
+	if !c.Done {
 		return noResult
-	case blank(c.Result):
-		return noOutput
-	case c.Own:
-		return c.Result
 	}
-	return fence(kindData, dataLine, code(turnID, c.ID), c.Result)
+	text := c.Result
+	switch {
+	case blank(text):
+		text = noOutput
+	case !c.Own:
+		text = fence(kindData, dataLine, code(turnID, c.ID), text)
+	}
+	if c.Note != "" {
+		text += "\n" + c.Note
+	}
+	return text
 }

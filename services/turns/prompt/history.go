@@ -81,7 +81,7 @@ func exchangeTokens(entries []turn.Entry) int {
 func entryTokens(e turn.Entry) int {
 	n := messageTokens + Tokens(e.Text)
 	for _, c := range e.Calls {
-		n += callTokens + Tokens(c.Tool) + Tokens(c.Arguments) + messageTokens
+		n += callTokens + Tokens(c.Tool) + Tokens(c.Arguments) + messageTokens + Tokens(c.Note)
 		switch {
 		case !c.Done || blank(c.Result):
 			n += messageTokens
@@ -125,6 +125,6 @@ func cutEntry(e *turn.Entry, limit int) {
 		if !copied {
 			e.Calls, copied = slices.Clone(e.Calls), true
 		}
-		e.Calls[j].Result = cut(c.Result, limit)
+		cutResult(&e.Calls[j], limit)
 	}
 }

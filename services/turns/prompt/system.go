@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jetclaw/jetclaw/services/turns/offer"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
 
@@ -62,6 +63,9 @@ func (p *Plan) system(in Input, past []turn.Exchange, budget int) string {
 	}
 	if len(in.Tools) > 0 {
 		tools := Part{Name: "tools", Note: fmt.Sprintf("%d", len(in.Tools))}
+		if n := len(in.Names.LeftOut); n > 0 {
+			tools.Note += fmt.Sprintf("; %d more are left out, as a model takes %d (tools.deny chooses which)", n, offer.MaxTools)
+		}
 		for _, t := range in.Tools {
 			tools.Tokens += callTokens + Tokens(t.Name) + Tokens(t.Description) + Tokens(string(t.Parameters))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -46,9 +47,11 @@ func (s State) Apply(ev envelope.Event) State {
 	case turnv1.Cancelled:
 		return s.cancelled(ev, b)
 	case callv1.Completed:
-		return s.result(ev, b.Turn, b.Call, shown(b), false)
+		return s.result(ev, b.Turn, b.Call, completed(ev, b))
 	case callv1.Denied:
-		return s.result(ev, b.Turn, b.Call, "denied: "+b.Reason, true)
+		return s.result(ev, b.Turn, b.Call, denied(b))
+	case callv1.Awaiting, callv1.Dispatched, approvalv1.Event:
+		return s.awaiting(ev.Body)
 	case turnv1.CompactionStarted:
 		return s.compacting(ev, b)
 	case turnv1.SessionCompacted:
@@ -126,7 +129,10 @@ func (s State) stepped(ev envelope.Event, b turnv1.Stepped) State {
 		call := Call{ID: c.ID, Tool: c.Tool, Arguments: string(c.Arguments)}
 		switch {
 		case c.Refusal != "":
-			call.Done, call.Own, call.Result = true, true, "not called: "+c.Refusal
+			call.Done, call.Own, call.Failed, call.Result = true, true, true, "not called: "+c.Refusal
+			if s.Turn.failures(calls, call) == 1 {
+				call.note(noteAgain)
+			}
 		case c.Answer != "":
 			call.Done, call.Own, call.Result = true, true, cut(c.Answer)
 		}
@@ -175,7 +181,19 @@ func (s State) spent(o turnv1.Outcome, answered bool) State {
 }
 
 // result gives an open call its result. An answer to anything else is dropped, so the first one wins.
-func (s State) result(ev envelope.Event, turn, call, text string, own bool) State {
+func (s State) result(ev envelope.Event, turn, call string, end func(*Call)) State {
+	return s.openCall(turn, call, func(t *Turn, c *Call) {
+		c.Done, c.Waits = true, ""
+		end(c)
+		if c.Failed && t.failures(nil, *c) == 2 { // this one included
+			c.note(noteAgain)
+		}
+		t.Cause = ev.ID
+	})
+}
+
+// openCall changes an open call of the turn, in memory of its own. When there is none, s stays as it is.
+func (s State) openCall(turn, call string, change func(*Turn, *Call)) State {
 	if s.Turn == nil || s.Turn.ID != turn || s.Turn.Open {
 		return s
 	}
@@ -187,8 +205,7 @@ func (s State) result(ev envelope.Event, turn, call, text string, own bool) Stat
 		t.Entries = slices.Clone(t.Entries)
 		last := &t.Entries[len(t.Entries)-1]
 		last.Calls = slices.Clone(last.Calls)
-		last.Calls[i].Done, last.Calls[i].Own, last.Calls[i].Result = true, own, cut(text)
-		t.Cause = ev.ID
+		change(t, &last.Calls[i])
 	})
 	return s
 }
@@ -261,7 +278,7 @@ func (t *Turn) closeCalls() {
 	last.Calls = slices.Clone(last.Calls)
 	for i := range last.Calls {
 		if c := &last.Calls[i]; !c.Done {
-			c.Done, c.Own, c.Result = true, true, "cancelled"
+			c.Done, c.Own, c.Result, c.Waits = true, true, "cancelled", ""
 		}
 	}
 }

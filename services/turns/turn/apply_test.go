@@ -137,9 +137,14 @@ func TestBounds(t *testing.T) {
 	}
 	huge := strings.Repeat("é", 80<<10)
 	s = fold(turn.State{}, said, started, stepped, callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: huge})
-	if result := s.Turn.Entries[1].Calls[0].Result; !strings.HasSuffix(result, "é\n[cut: 98304 more bytes]") {
-		t.Errorf("a result ends in %q", result[len(result)-40:])
+	c := s.Turn.Entries[1].Calls[0]
+	if want := `[cut: 65536 of 163840 bytes shown; call read_result {"result":"4","offset":65536} for the rest]`; c.Note != want || len(c.Result) != 64<<10 {
+		t.Errorf("%d bytes of a result, and %q", len(c.Result), c.Note)
 	}
+}
+
+func with(o callv1.Outcome, content string) callv1.Completed {
+	return callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: o, Content: content}
 }
 
 func TestResults(t *testing.T) {
@@ -147,17 +152,31 @@ func TestResults(t *testing.T) {
 		body envelope.Body
 		want string
 		own  bool
+		fail bool
 	}{
-		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: "fine"}, "fine", false},
-		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.Error, Content: "oh"}, "error: oh", false},
-		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: callv1.Unknown, Content: "x"}, "outcome unknown, the call may have been carried out: x", false},
-		{callv1.Completed{Turn: "m1/t", Call: "c1", Outcome: "odd", Content: "x"}, "odd: x", false},
-		{callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no"}, "denied: no", true},
+		{with(callv1.OK, "fine"), "fine", false, false},
+		{with(callv1.Error, "oh"), "error: oh", false, true},
+		{with(callv1.Unknown, "x"), "outcome unknown, the call may have been carried out: x", false, true},
+		{with(callv1.TimedOut, "x"), "timed out: it was ended at its time limit, what it had done by then is done: x", false, true},
+		{with(callv1.Cancelled, "x"), "cancelled: it was ended before it was finished, what it had done by then is done: x", false, false},
+		{with(callv1.Refused, "x"), "refused, it was not carried out: x", false, true},
+		{with("odd", "x"), "odd: x", false, false},
+		{callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "no"}, "denied: no", true, true},
+		{callv1.Denied{Turn: "m1/t", Call: "c1"}, "denied", true, true},
 	} {
 		s := fold(turn.State{}, said, started, stepped, c.body, callv1.Denied{Turn: "m1/t", Call: "c1", Reason: "second"})
-		if got := s.Turn.Entries[1].Calls[0]; got.Result != c.want || got.Own != c.own || !got.Done {
+		got := s.Turn.Entries[1].Calls[0]
+		if got.Result != c.want || got.Own != c.own || got.Failed != c.fail || !got.Done || got.Note != "" {
 			t.Errorf("%s gives %s", compact(c.body), compact(got))
 		}
+		if _, foreign := c.body.(callv1.Completed); foreign && (got.Cursor != 4 || got.Result[got.Lead:] != c.body.(callv1.Completed).Content) {
+			t.Errorf("%s begins at %d of event %d", compact(c.body), got.Lead, got.Cursor)
+		}
+	}
+	lost := with(callv1.OK, "x")
+	lost.Cut = 7
+	if got := fold(turn.State{}, said, started, stepped, lost).Turn.Entries[1].Calls[0]; got.Note != "[the tool said 7 bytes more, of which nothing was kept]" {
+		t.Errorf("got %s", compact(got))
 	}
 	s := fold(turn.State{}, said, started, turnv1.Stepped{Outcome: of("m1", 1, 1), Calls: []turnv1.Call{{ID: "a", Refusal: "no"}, {ID: "b", Answer: "text"}, {ID: "c"}}})
 	if got := s.Turn.Entries[1].Calls; got[0].Result != "not called: no" || got[1].Result != "text" || !got[1].Own || got[2].Done || s.Turn.Calls != 3 {

@@ -101,15 +101,17 @@ func (d drawer) body() envelope.Body {
 }
 
 func (d drawer) outside() envelope.Body {
-	switch d.number("outside", 0, 9) {
+	switch d.number("outside", 0, 10) {
 	case 0:
 		return messagev1.Edited{Message: d.message(), Text: d.text()}
 	case 1, 2:
-		return callv1.Completed{Turn: d.claim().Turn, Call: d.call(), Outcome: callv1.Outcome(d.pick("outcome", "ok", "error", "unknown", "")), Content: d.text()}
+		return callv1.Completed{Turn: d.claim().Turn, Call: d.call(), Outcome: callv1.Outcome(d.pick("outcome", "ok", "error", "unknown", "timed_out", "refused", "cancelled", "")), Content: d.text()}
 	case 3:
 		return callv1.Denied{Turn: d.claim().Turn, Call: d.call(), Reason: d.text()}
 	case 4:
 		return d.rare()
+	case 5:
+		return asking(d.pick("asking", "await", "request", "decide", "dispatch"), d.claim().Turn, d.call(), d.pick("approval", "a1", ""))
 	}
 	return messagev1.Control{
 		Verb:     messagev1.Verb(d.pick("verb", "stop", "new", "compact", "model", "queue", "status", "dance")),

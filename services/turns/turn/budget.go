@@ -14,7 +14,11 @@ func (t *Turn) over(r Rules) machine.Step {
 		return t.fail(cause, "I stopped here: "+fmt.Sprintf(format, args...))
 	}
 	l, b := r.Limits, r.Budget
+	tool, looping := t.loops()
 	switch {
+	case looping:
+		return stop(turnv1.Looping,
+			"I called the tool %q %d times with the same arguments, and each time it failed. Say it in another way, or ask me to go on.", tool, maxFailures)
 	case t.Claim.Round >= l.Rounds:
 		return stop(turnv1.TooManyRounds,
 			"after %s there was still no answer (limits.rounds). Try a smaller task, or ask me to go on.", counted(t.Claim.Round, "round"))

@@ -43,6 +43,9 @@
 //     again when there is a quarter more.
 //   - A tool call and its result are one value (Call), so neither can be shown to a model without the other. All calls of
 //     finished turns have results.
+//   - A call that failed says so; the second time that the same one fails (tool and arguments) the model is told, the third
+//     time the turn ends. What a call waits for is kept for people only: nothing is decided by it.
+//   - A result is shown up to maxResult bytes. The cursor of its event leads to the rest.
 //   - Apply never writes through to the State it was called on: folds branch (an optimistic one may lose its
 //     compare-and-set), and old ones stay valid.
 //   - State is bounded but for its inbox, its orders and its running turn: finished turns are kept up to Kept bytes, ids of

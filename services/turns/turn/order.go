@@ -34,7 +34,7 @@ func (s State) reply(o Order, v machine.View, r Rules) machine.Step {
 	case messagev1.Status:
 		return post(o.ID, s.status(v, r))
 	case messagev1.Stop: // a second one
-	case messagev1.New, messagev1.Compact: // never among the orders
+	case messagev1.New, messagev1.Compact, messagev1.Approve, messagev1.Deny: // never among the orders
 	}
 	return post(o.ID, "Stopping already.")
 }
@@ -143,7 +143,7 @@ func (s State) status(v machine.View, r Rules) string {
 	case t != nil && t.Open:
 		line("Running: a model call, for %s (round %d)", max(0, v.Now.Sub(t.Claim.At)).Round(100*time.Millisecond), t.Claim.Round)
 	case t != nil:
-		line("Running: waits for %s", counted(len(s.OpenCalls()), "tool call"))
+		line("Running: waits for %s", t.waitsFor())
 	case s.Compaction != nil:
 		line("Running: the past is being summarised")
 	case s.queued() > 0 && s.mode(r) == Collect:

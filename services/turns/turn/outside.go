@@ -62,6 +62,7 @@ func (s State) command(id string, b messagev1.Control) State {
 		s.Inbox = appended(s.Inbox, Item{ID: id, Verb: b.Verb, Keep: b.Verb == messagev1.New && b.Argument == Keep})
 	case messagev1.Model, messagev1.Queue, messagev1.Status:
 		s.Orders = appended(s.Orders, Order{ID: id, Verb: b.Verb, Argument: b.Argument})
+	case messagev1.Approve, messagev1.Deny: // intake makes decisions of them; those are not for this machine
 	}
 	return s
 }

@@ -5,28 +5,87 @@ import (
 	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
-// shown is a result as the model is shown it.
-func shown(b callv1.Completed) string {
-	switch b.Outcome {
-	case callv1.OK:
-		return b.Content
-	case callv1.Error:
-		return "error: " + b.Content
-	case callv1.Unknown:
-		return "outcome unknown, the call may have been carried out: " + b.Content
+// readResult is the tool that reads the rest of a result. An executor offers it.
+const readResult = "read_result"
+
+// completed ends a call with what its executor says: first what became of it, in jetclaw's words, then the text of the
+// tool. A long text is cut, and a note says how to read on.
+func completed(ev envelope.Event, b callv1.Completed) func(*Call) {
+	return func(c *Call) {
+		lead, failed := outcome(b.Outcome)
+		text := head(b.Content, maxResult)
+		c.Result, c.Lead, c.Failed, c.Cursor = lead+text, len(lead), failed, ev.Cursor
+		if len(text) < len(b.Content) {
+			c.note(fmt.Sprintf("[cut: %d of %d bytes shown; call %s for the rest]", len(text), len(b.Content), c.ReadOn(len(text))))
+		}
+		if b.Cut > 0 {
+			c.note(fmt.Sprintf("[the tool said %s more, of which nothing was kept]", counted(int(b.Cut), "byte")))
+		}
 	}
-	return fmt.Sprintf("%s: %s", b.Outcome, b.Content)
 }
 
+// outcome is what stands before the text of a tool, and whether the call has failed. A cancelled one has not: nobody let it
+// end.
+func outcome(o callv1.Outcome) (lead string, failed bool) {
+	switch o {
+	case callv1.OK:
+		return "", false
+	case callv1.Error:
+		return "error: ", true
+	case callv1.Unknown:
+		return "outcome unknown, the call may have been carried out: ", true
+	case callv1.TimedOut:
+		return "timed out: it was ended at its time limit, what it had done by then is done: ", true
+	case callv1.Cancelled:
+		return "cancelled: it was ended before it was finished, what it had done by then is done: ", false
+	case callv1.Refused:
+		return "refused, it was not carried out: ", true
+	}
+	return string(o) + ": ", false
+}
+
+func denied(b callv1.Denied) func(*Call) {
+	return func(c *Call) {
+		c.Own, c.Failed, c.Result = true, true, "denied: "+cut(b.Reason)
+		if b.Reason == "" {
+			c.Result = "denied"
+		}
+	}
+}
+
+// note adds a line of jetclaw's own behind the result.
+func (c *Call) note(line string) {
+	if c.Note != "" {
+		c.Note += "\n"
+	}
+	c.Note += line
+}
+
+// ReadOn is the call that reads the text of a result from some byte on.
+func (c Call) ReadOn(offset int) string {
+	return fmt.Sprintf(`%s {"result":"%d","offset":%d}`, readResult, c.Cursor, offset)
+}
+
+// cut is for texts of which no event has the rest.
 func cut(text string) string {
-	if len(text) <= maxResult {
+	shown := head(text, maxResult)
+	if len(shown) == len(text) {
 		return text
 	}
-	n := maxResult
+	return fmt.Sprintf("%s\n[cut: %d more bytes]", shown, len(text)-len(shown))
+}
+
+// head is at most limit bytes of text, whole characters.
+func head(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	n := limit
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return fmt.Sprintf("%s\n[cut: %d more bytes]", text[:n], len(text)-n)
+	return text[:n]
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor/actortest"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -21,7 +22,8 @@ import (
 //	done W TEXT · fail W TEXT · step W ID=TOOL[!REFUSAL]... · overflow W · summary W TEXT · nosummary W TEXT
 //	                 the outcome of the claim that W made last, open or not
 //	crash W          W forgets what it claimed
-//	ok ID TEXT · error ID TEXT · unknown ID TEXT · deny ID TEXT   results of calls
+//	ok ID TEXT · error ID TEXT · unknown ID TEXT · timed_out ID TEXT · refused ID TEXT · deny ID TEXT   results of calls
+//	await ID · request ID APPROVAL · decide ID · dispatch ID       what becomes of a call that asks a person
 //	delete · history (what the model is shown) · state
 func TestScenarios(t *testing.T) {
 	actortest.Files(t, func(t *testing.T, script string) string { return newStage().play(t, script) })
@@ -80,7 +82,9 @@ func (g *stage) command(t *testing.T, line string) {
 		g.fold(envelope.Event{Body: g.claims[a].outcome(verb, text)})
 	case "summary", "nosummary":
 		g.fold(envelope.Event{Body: g.claims[a].summary(verb, text)})
-	case "ok", "error", "unknown":
+	case "await", "request", "decide", "dispatch":
+		g.fold(envelope.Event{Body: asking(verb, g.turnID(), a, text)})
+	case "ok", "error", "unknown", "timed_out", "refused":
 		g.fold(envelope.Event{Body: callv1.Completed{Turn: g.turnID(), Call: a, Outcome: callv1.Outcome(verb), Content: text}})
 	case "deny":
 		g.fold(envelope.Event{Body: callv1.Denied{Turn: g.turnID(), Call: a, Reason: text}})
@@ -93,6 +97,20 @@ func (g *stage) command(t *testing.T, line string) {
 	default:
 		t.Fatalf("unknown command %q", line)
 	}
+}
+
+// asking is an event on the way of a call that a person decides.
+func asking(verb, turnID, call, approval string) envelope.Body {
+	request := callv1.Request{Turn: turnID, Call: call}
+	switch verb {
+	case "await":
+		return callv1.Awaiting{Request: request}
+	case "request":
+		return approvalv1.Requested{Request: request, Approval: approval}
+	case "decide":
+		return approvalv1.Decided{Ref: approvalv1.Ref{Turn: turnID, Call: call}}
+	}
+	return callv1.Dispatched{Request: request}
 }
 
 func duration(t *testing.T, text string) time.Duration {

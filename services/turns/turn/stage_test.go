@@ -193,7 +193,7 @@ func (g *stage) entries(list []turn.Entry) {
 	for _, e := range list {
 		fmt.Fprintf(&g.out, "%s: %s\n", e.Role, e.Text)
 		for _, c := range e.Calls {
-			fmt.Fprintf(&g.out, "  %s=%s done %v: %s\n", c.ID, c.Tool, c.Done, c.Result)
+			fmt.Fprintf(&g.out, "  %s=%s done %v: %s\n", c.ID, c.Tool, c.Done, strings.TrimSpace(c.Result+" "+c.Note))
 		}
 	}
 }

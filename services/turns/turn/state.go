@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "2"
+const Version = "3"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -187,7 +187,12 @@ type Call struct {
 	Arguments string `json:"arguments"` // JSON, as text: a snapshot must not reformat it
 	Done      bool   `json:"done"`
 	Result    string `json:"result,omitempty"`
-	Own       bool   `json:"own,omitempty"` // the result is jetclaw's own words; else it is foreign text
+	Own       bool   `json:"own,omitempty"`    // the result is jetclaw's own words; else it is foreign text
+	Failed    bool   `json:"failed,omitempty"` // it did not do what it was to do
+	Note      string `json:"note,omitempty"`   // jetclaw's own words behind the result, outside of the fence of foreign text
+	Cursor    uint64 `json:"cursor,omitempty"` // of the event that has all of the result; 0 where none has
+	Lead      int    `json:"lead,omitempty"`   // bytes of Result before the text of that event begins
+	Waits     string `json:"waits,omitempty"`  // until Done: the person's decision that it waits for
 }
 
 // OpenCalls are the ids of the calls that the running turn waits for.
@@ -255,7 +260,7 @@ func size(entries []Entry) int {
 	for _, e := range entries {
 		n += overhead + len(e.Text)
 		for _, c := range e.Calls {
-			n += 2*overhead + len(c.ID) + len(c.Tool) + len(c.Arguments) + len(c.Result)
+			n += 2*overhead + len(c.ID) + len(c.Tool) + len(c.Arguments) + len(c.Result) + len(c.Note)
 		}
 	}
 	return n
