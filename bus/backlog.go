@@ -21,9 +21,9 @@ const backlogScan = 20_000
 var errNoConsumer = errors.New("no such consumer")
 
 // Backlog lists what the service's consumer has delivered and has perhaps not seen acked: the newest doorbell of each
-// session between its ack floor and its last delivery, oldest first. At a start these sessions are looked at without
-// waiting for AckWait.
-func (c *Conn) Backlog(ctx context.Context, spec Spec) ([]envelope.Event, error) {
+// part of each session between its ack floor and its last delivery, oldest first. At a start these are looked at without
+// waiting for AckWait. part says which part of its session an event belongs to; nil: a session has one.
+func (c *Conn) Backlog(ctx context.Context, spec Spec, part func(envelope.Event) string) ([]envelope.Event, error) {
 	if len(spec.Doorbells) == 0 {
 		return nil, nil
 	}
@@ -44,11 +44,20 @@ func (c *Conn) Backlog(ctx context.Context, spec Spec) ([]envelope.Event, error)
 	if o.To > backlogScan {
 		o.From = max(o.From, o.To-backlogScan)
 	}
-	newest := make(map[session.ID]envelope.Event)
+	type lane struct {
+		session session.ID
+		part    string
+	}
+	newest := make(map[lane]envelope.Event)
 	err := c.Replay(ctx, o, func(ev envelope.Event) error {
-		if ringsFor(spec.Doorbells, ev.Subject()) {
-			newest[ev.Session] = ev
+		if !ringsFor(spec.Doorbells, ev.Subject()) {
+			return nil
 		}
+		l := lane{session: ev.Session}
+		if part != nil {
+			l.part = part(ev)
+		}
+		newest[l] = ev
 		return nil
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func TestDoorbells(t *testing.T) {
 			t.Errorf("bell %d: cursor %d of %s, delivery %d", i, b.Event().Cursor, b.Event().Session, b.Deliveries())
 		}
 	}
-	backlog, err := c.Backlog(t.Context(), reader)
+	backlog, err := c.Backlog(t.Context(), reader, nil)
 	if err != nil || len(backlog) != 1 || backlog[0].Cursor != cursor {
 		t.Fatalf("backlog %v, %v", backlog, err)
 	}
@@ -66,7 +66,7 @@ func TestDoorbells(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the ack to be seen", func() bool { // the server handles acks in its own time
-		backlog, err = c.Backlog(t.Context(), reader)
+		backlog, err = c.Backlog(t.Context(), reader, nil)
 		return err != nil || len(backlog) == 0
 	})
 	if err != nil {

@@ -46,9 +46,9 @@ type Actor[S any] struct {
 	ready chan struct{} // closed once bells are consumed
 
 	mu          sync.Mutex
-	lanes       map[session.ID]*lane[S] // guarded by mu; a lane leaves in the same hold in which it finds no mail
+	crews       map[session.ID]*crew[S] // guarded by mu; a lane leaves in the same hold in which it finds no mail
 	quarantined map[session.ID]string   // guarded by mu; sessions whose machine panicked, and why
-	failures    map[session.ID]int      // guarded by mu; failed runs in a row
+	failures    map[laneID]int          // guarded by mu; failed runs in a row: a part that fails is not excused by the others
 	closed      bool                    // guarded by mu; no lane starts any more
 	running     sync.WaitGroup          // lanes and what they left behind
 }
@@ -78,9 +78,9 @@ func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], e
 		folds:       newFolder(p, m.Version, m.Apply, o.CacheSessions),
 		peers:       newPeers(p.Peers),
 		ready:       make(chan struct{}),
-		lanes:       make(map[session.ID]*lane[S]),
+		crews:       make(map[session.ID]*crew[S]),
 		quarantined: make(map[session.ID]string),
-		failures:    make(map[session.ID]int),
+		failures:    make(map[laneID]int),
 	}
 	a.saver = newSaver(a.folds, p.Log)
 	return a, nil
@@ -114,7 +114,7 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: answer other workers: %w", a.m.Service, err)
 	}
 	saving := a.saver.start(work)
-	backlog, err := a.p.Bells.Backlog(ctx, a.spec)
+	backlog, err := a.p.Bells.Backlog(ctx, a.spec, a.parts())
 	if err != nil && ctx.Err() == nil { // it would only have been sooner
 		a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
 	}
@@ -149,70 +149,19 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 
 var errDrained = errors.New("the time for running work to end is over")
 
-// ring puts a bell into its session's lane, and starts the lane if there is none. ctx ends when even running effects have
-// to stop; draining is closed when nothing new is to be begun.
-func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bell) {
-	s := b.Event().Session
+// failed counts a run of a lane that ended in trouble of its own (not of the infrastructure).
+func (a *Actor[S]) failed(id laneID) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
-		return // not acked: it comes again, to somebody else
-	}
-	if why, ok := a.quarantined[s]; ok {
-		a.settled(s, b.Quarantine(why))
-		return
-	}
-	if l, ok := a.lanes[s]; ok {
-		l.mail = append(l.mail, b)
-		l.knock()
-		return
-	}
-	l := &lane[S]{a: a, draining: draining, session: s, mail: []bus.Bell{b}, wake: make(chan struct{}, 1)}
-	a.lanes[s] = l
-	a.running.Go(func() { l.live(ctx) })
+	a.failures[id]++
+	return a.failures[id]
 }
 
-// take empties the lane's mailbox. With leave, an empty one ends the lane: no bell can slip in between.
-func (a *Actor[S]) take(l *lane[S], leave bool) (mail []bus.Bell, left bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	mail, l.mail = l.mail, nil
-	if leave && len(mail) == 0 {
-		delete(a.lanes, l.session)
-		return nil, true
-	}
-	return mail, false
-}
-
-func (a *Actor[S]) busy(ref bus.ClaimRef) bool {
-	a.mu.Lock()
-	l := a.lanes[ref.Session]
-	a.mu.Unlock()
-	return l != nil && l.works(ref.Claim)
-}
-
-func (a *Actor[S]) nudge(ref bus.ClaimRef) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if l := a.lanes[ref.Session]; l != nil {
-		l.nudged = true
-		l.knock()
-	}
-}
-
-// failed counts a run of a session that ended in trouble of its own (not of the infrastructure).
-func (a *Actor[S]) failed(s session.ID) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.failures[s]++
-	return a.failures[s]
-}
-
-func (a *Actor[S]) succeeded(s session.ID) {
+func (a *Actor[S]) succeeded(id laneID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.failures) > 0 {
-		delete(a.failures, s)
+		delete(a.failures, id)
 	}
 }
 
@@ -221,6 +170,13 @@ func (a *Actor[S]) quarantine(s session.ID, why string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.quarantined[s] = why
+}
+
+// whyQuarantined is why the session's bells are given up; "" when they are not.
+func (a *Actor[S]) whyQuarantined(s session.ID) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.quarantined[s]
 }
 
 // settled logs a bell that could not be acked, nak'ed or given up: it comes again by itself.

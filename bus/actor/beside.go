@@ -27,7 +27,7 @@ func (l *lane[S]) ask(ctx context.Context) (machine.Step, error) {
 			return nil, err
 		}
 		if err != nil {
-			l.a.log.Warn("not stored yet beside an effect", "session", l.session, "type", a.Body.EventType(), "error", err)
+			l.log.Warn("not stored yet beside an effect", "session", l.session, "type", a.Body.EventType(), "error", err)
 			l.owed = err
 			return l.supposed(a)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -16,11 +17,13 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-// lane works on one session. All fields but those marked belong to its goroutine.
+// lane works on one part of one session. All fields but those marked belong to its goroutine.
 type lane[S any] struct {
+	laneID
 	a        *Actor[S]
+	log      *slog.Logger
 	draining <-chan struct{}
-	session  session.ID
+	crew     *crew[S]
 
 	mail   []bus.Bell    // guarded by a.mu
 	nudged bool          // guarded by a.mu: somebody says that our claim was closed
@@ -117,7 +120,9 @@ func (l *lane[S]) reload(ctx context.Context) error {
 func (l *lane[S]) next() (machine.Step, error) { return l.nextOf(l.at.state) }
 
 func (l *lane[S]) nextOf(state S) (step machine.Step, err error) {
-	v := machine.View{Now: now(), Session: l.session, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone}
+	v := machine.View{
+		Now: now(), Session: l.session, Part: l.part, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone,
+	}
 	err = l.guard(func() {
 		step = l.a.m.Next(state, v)
 		if a, ok := step.(machine.Append); ok && a.Claim && a.Beside {
@@ -134,10 +139,12 @@ type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("the machine panicked: %v", p.value) }
 
-func (l *lane[S]) guard(f func()) (err error) {
+func (l *lane[S]) guard(f func()) error { return l.a.guard(l.session, f) }
+
+func (a *Actor[S]) guard(s session.ID, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			l.a.log.Error("panic in a machine or its effect", "session", l.session, "panic", v, "stack", string(debug.Stack()))
+			a.log.Error("panic in a machine or its effect", "session", s, "panic", v, "stack", string(debug.Stack()))
 			err = panicked{v}
 		}
 	}()
@@ -148,25 +155,16 @@ func (l *lane[S]) guard(f func()) (err error) {
 // work goes from step to step until the bells in hand are settled or left to somebody else.
 func (l *lane[S]) work(ctx context.Context) {
 	for {
-		if _, err := l.refresh(ctx); err != nil {
-			l.trouble(ctx, err)
-			return
-		}
-		step, err := l.ask(ctx)
-		if _, begins := step.(machine.Perform); err == nil && !begins {
-			err = l.owed // the step is only supposed
-		}
+		step, end, err := l.look(ctx)
 		if err != nil {
 			l.trouble(ctx, err)
 			return
 		}
-		var end bool
 		switch step := step.(type) {
 		case nil:
 			l.quiescent()
 			return
-		case machine.Append:
-			end = l.decide(ctx, step)
+		case machine.Append: // it was tried
 		case machine.Perform:
 			end = l.perform(ctx, step)
 		case machine.Held:
@@ -185,6 +183,27 @@ func (l *lane[S]) work(ctx context.Context) {
 			l.extend() // many short steps last as long as a long one
 		}
 	}
+}
+
+// look folds what is known and asks for the step; an event to append is appended in the same turn. end says that the
+// lane's work has to end.
+func (l *lane[S]) look(ctx context.Context) (step machine.Step, end bool, err error) {
+	turn := l.enter(ctx)
+	defer func() { l.exit(turn) }()
+	if _, err := l.refresh(ctx); err != nil {
+		return nil, true, err
+	}
+	step, err = l.ask(ctx)
+	if _, begins := step.(machine.Perform); err == nil && !begins {
+		err = l.owed // the step is only supposed
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	if a, ok := step.(machine.Append); ok {
+		end = l.decide(ctx, a)
+	}
+	return step, end, nil
 }
 
 // extendEvery is how often the server is told that bells are worked on.
@@ -207,6 +226,10 @@ const (
 func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	if step.Claim && l.isDraining() {
 		l.nakAll(0) // somebody else, now
+		return true
+	}
+	if why := l.a.whyQuarantined(l.session); why != "" { // another lane's machine panicked
+		l.giveUp(why)
 		return true
 	}
 	ev := envelope.Event{Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace()}
@@ -232,9 +255,14 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	return false
 }
 
-// tell nudges the worker whose claim was closed. A loss is made good by the owner's next append.
+// tell nudges the worker whose claim was closed. A loss is made good by the owner's next append. The other lanes of this
+// process look as well, whoever is named: that costs a read, and an event may close more claims than one.
 func (l *lane[S]) tell(step machine.Append, cursor uint64) {
-	if step.Tell != "" && step.Tell != l.a.p.Instance {
+	if step.Tell == "" {
+		return
+	}
+	l.a.nudgeAll(l.session, l)
+	if step.Tell != l.a.p.Instance {
 		_ = l.a.p.Peers.Nudge(step.Tell, bus.ClaimRef{Session: l.session, Claim: cursor})
 	}
 }
@@ -280,7 +308,7 @@ func (l *lane[S]) append(ctx context.Context, ev envelope.Event, retries int) (s
 		if !retryable(err) || try == retries || ctx.Err() != nil {
 			return stored{}, err
 		}
-		l.a.log.Warn("append is tried again", "session", l.session, "type", ev.Type(), "error", err)
+		l.log.Warn("append is tried again", "session", l.session, "type", ev.Type(), "error", err)
 		if !sleep(ctx, retryDelay(try)) {
 			return stored{}, err
 		}

@@ -17,6 +17,11 @@ type Machine[S any] struct {
 	Version string // changes whenever S or Apply changes: snapshots of another version are dropped
 	Apply   func(S, envelope.Event) S
 	Next    func(S, machine.View) machine.Step
+	// Part names the part of its session that an event which rings belongs to: each part has a lane, and so a claim, of
+	// its own beside the others; they share the fold. A timer rings part "". nil: all is part "", one lane a session.
+	// What an event asks for has to be a step of its part, or of one that another event rings: its bell is acked when its
+	// part has no step.
+	Part func(envelope.Event) string
 	// Perform does the effect of an open claim and returns the event that closes it. An error means that no outcome
 	// could be found out: the claim stays open and is taken over, by this worker too; the machine has to bound how often.
 	// A panic counts as an error. ctx ends at the claim's deadline, when the

@@ -108,9 +108,13 @@ var errStubborn = errors.New("the machine does not take over a claim whose owner
 // meet deals with a claim that is not this run's. It returns true when the lane's work has to end.
 func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 	switch {
-	case h.Worker == l.a.p.Instance:
-		// This process has one lane a session, and this lane does not perform it: an earlier run gave it up.
 	case now().After(h.Deadline):
+	case h.Worker == l.a.p.Instance && l.a.busy(bus.ClaimRef{Session: l.session, Claim: h.Claim}):
+		// Another lane of this process is at it.
+		l.nakAll(heldDelay(l.deliveries()))
+		return true
+	case h.Worker == l.a.p.Instance:
+		// No lane of this process performs it: an earlier run gave it up.
 	case l.deliveries() < 2:
 		// The owner is most likely alive: asking on a first delivery would be an ask for every queued message.
 		l.nakAll(heldDelay(1))
@@ -132,7 +136,7 @@ func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 			return true
 		}
 	}
-	if l.gone == h.Claim {
+	if h.Claim <= l.gone { // also when it has asked about a later one since: it could go on so for ever
 		l.trouble(ctx, errStubborn)
 		return true
 	}

@@ -91,7 +91,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				continue
 			}
 			// The effect has not come back from its own deadline, or its outcome found no room: the claim is anybody's now.
-			l.a.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim, "ended", result.Body != nil)
+			l.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim, "ended", result.Body != nil)
 			return true
 		}
 		v, again, err := l.conclude(ctx, step, result)
@@ -99,7 +99,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 			return l.leave(ctx, v, err)
 		}
 		// What was done is done: it is told as long as the claim lasts, or it would be done a second time.
-		l.a.log.Warn("the outcome of an effect is not stored yet", "session", l.session, "claim", step.Claim, "error", err)
+		l.log.Warn("the outcome of an effect is not stored yet", "session", l.session, "claim", step.Claim, "error", err)
 		waiting, hurry = time.After(retryDelay(tries)), ctx.Done()
 		tries++
 	}
@@ -137,14 +137,20 @@ func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
 func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
 	for since := l.mine.Time; now().Sub(since) > bus.AckWait/2; {
 		since = now()
-		if err := l.reload(ctx); err != nil {
-			return wanted, err
-		}
-		if v, err := l.judge(ctx, step); v != wanted || err != nil {
+		if v, err := l.judgeAgain(ctx, step); v != wanted || err != nil {
 			return v, err
 		}
 	}
 	return wanted, nil
+}
+
+func (l *lane[S]) judgeAgain(ctx context.Context, step machine.Perform) (verdict, error) {
+	turn := l.enter(ctx)
+	defer func() { l.exit(turn) }()
+	if err := l.reload(ctx); err != nil {
+		return wanted, err
+	}
+	return l.judge(ctx, step)
 }
 
 // fell deals with an effect that came to nothing: the claim stays open. How often it is tried again is the machine's to
@@ -154,12 +160,14 @@ func (l *lane[S]) fell(ctx context.Context, step machine.Perform, err error) {
 		l.nakAll(0)
 		return
 	}
-	l.a.log.Warn("an effect came to nothing", "session", l.session, "claim", step.Claim, "error", err)
+	l.log.Warn("an effect came to nothing", "session", l.session, "claim", step.Claim, "error", err)
 	l.nakAll(retryDelay(l.deliveries()))
 }
 
 // news folds what came while an effect runs, and asks the machine whether it still wants it.
 func (l *lane[S]) news(ctx context.Context, step machine.Perform) (verdict, error) {
+	turn := l.enter(ctx)
+	defer func() { l.exit(turn) }()
 	mail, _ := l.a.take(l, false)
 	l.accept(mail)
 	if l.takeNudge() {
@@ -171,7 +179,7 @@ func (l *lane[S]) news(ctx context.Context, step machine.Perform) (verdict, erro
 		if !retryable(err) {
 			return wanted, err
 		}
-		l.a.log.Warn("news not read while an effect runs", "session", l.session, "error", err)
+		l.log.Warn("news not read while an effect runs", "session", l.session, "error", err)
 		l.owed = err
 		return wanted, nil
 	}
@@ -216,6 +224,8 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, ev envelop
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer cancel()
 	}
+	turn := l.enter(ctx)
+	defer func() { l.exit(turn) }()
 	for {
 		if v, err := l.judge(beside, step); v != wanted || err != nil {
 			return v, false, err

@@ -29,8 +29,9 @@ type Snapshots interface {
 // Bells deliver doorbells until ctx ends.
 type Bells interface {
 	Doorbells(ctx context.Context, spec bus.Spec, ring func(bus.Bell)) error
-	// Backlog lists, newest event of each session, what was delivered before and is perhaps not acked.
-	Backlog(ctx context.Context, spec bus.Spec) ([]envelope.Event, error)
+	// Backlog lists, newest event of each part of each session, what was delivered before and is perhaps not acked. A
+	// part of nil: a session has one.
+	Backlog(ctx context.Context, spec bus.Spec, part func(envelope.Event) string) ([]envelope.Event, error)
 }
 
 // Peers are the other workers of the same service.

@@ -21,14 +21,14 @@ const longestNak = time.Minute
 func (l *lane[S]) quiescent() {
 	for _, b := range l.held {
 		if u, ok := b.Event().Body.(envelope.Unknown); ok {
-			l.a.log.Error("an event that this version cannot decode", "session", l.session, "cursor", b.Event().Cursor,
+			l.log.Error("an event that this version cannot decode", "session", l.session, "cursor", b.Event().Cursor,
 				"type", u.Type, "error", u.Err)
 			l.a.settled(l.session, b.Quarantine("cannot decode "+u.Type+": "+u.Err.Error()))
 			continue
 		}
 		l.a.settled(l.session, b.Ack())
 	}
-	l.a.succeeded(l.session)
+	l.a.succeeded(l.laneID)
 	if l.at.loose >= l.a.o.SnapshotEvery {
 		if l.a.saver.offer(l.session, l.at) {
 			l.at.loose = 0
@@ -43,10 +43,11 @@ func (l *lane[S]) nakAll(d time.Duration) {
 	}
 }
 
-// wait puts the bells off until a time, or hands the waiting to a timer.
+// wait puts the bells off until a time, or hands the waiting to a timer. A session has one timer, which rings part "":
+// the other parts wait in steps.
 func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
 	d := time.Until(step.Until)
-	if d <= longestNak || l.a.p.Timers == nil {
+	if d <= longestNak || l.a.p.Timers == nil || l.part != "" {
 		l.nakAll(max(d, 10*time.Millisecond))
 		return
 	}
@@ -83,14 +84,14 @@ func (l *lane[S]) trouble(ctx context.Context, err error) {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout, fault.Full, fault.Busy, fault.Conflict:
 	default:
-		if n = l.a.failed(l.session); n >= maxFailures {
-			l.a.log.Error("bells given up after repeated failures", "session", l.session, "failures", n, "error", err)
+		if n = l.a.failed(l.laneID); n >= maxFailures {
+			l.log.Error("bells given up after repeated failures", "session", l.session, "failures", n, "error", err)
 			l.giveUp(err.Error())
-			l.a.succeeded(l.session)
+			l.a.succeeded(l.laneID)
 			return
 		}
 	}
-	l.a.log.Warn("session put off", "session", l.session, "error", err)
+	l.log.Warn("session put off", "session", l.session, "error", err)
 	l.nakAll(retryDelay(max(n, l.deliveries())))
 }
 

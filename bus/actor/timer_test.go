@@ -40,7 +40,9 @@ func (n noted) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell)) e
 	<-ctx.Done()
 	return nil
 }
-func (n noted) Backlog(context.Context, bus.Spec) ([]envelope.Event, error) { return nil, nil }
+func (n noted) Backlog(context.Context, bus.Spec, func(envelope.Event) string) ([]envelope.Event, error) {
+	return nil, nil
+}
 
 func (s *scripted) AnswerWorkers(context.Context, func(bus.ClaimRef) bool, func(bus.ClaimRef)) error {
 	return nil

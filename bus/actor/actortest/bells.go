@@ -1,6 +1,7 @@
 package actortest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -144,7 +145,12 @@ func (b *bell) send(keep bool, f func()) error {
 
 // Ack takes the bell away, also when another worker holds it by now: the server accepts late acks.
 func (b *bell) Ack() error {
-	return b.settle(func() { b.w.drop(b.p) })
+	return b.settle(func() {
+		if err := b.w.mayAck(b.p.event, b.w.eventsOf(b.p.event.Session)); err != nil {
+			b.w.wrongAcks = append(b.w.wrongAcks, fmt.Errorf("%s acked the bell of event %d: %w", b.k.instance, b.p.event.Cursor, err))
+		}
+		b.w.drop(b.p)
+	})
 }
 
 // Nak and InProgress of an old holder count as well.
@@ -176,9 +182,9 @@ func (w *World) heldBy(k *worker) int {
 	return n
 }
 
-// backlog is the newest doorbell of each session between the oldest un-acked one and the last delivered: what a server
-// can tell. Some of it was acked long ago.
-func (w *World) backlog() []envelope.Event {
+// backlog is the newest doorbell of each part of each session between the oldest un-acked one and the last delivered: what
+// a server can tell. Some of it was acked long ago.
+func (w *World) backlog(part func(envelope.Event) string) []envelope.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	floor := w.delivered + 1
@@ -187,10 +193,14 @@ func (w *World) backlog() []envelope.Event {
 			floor = min(floor, p.event.Cursor)
 		}
 	}
-	newest := make(map[session.ID]envelope.Event)
+	newest := make(map[string]envelope.Event)
 	for _, e := range w.events {
 		if e.Cursor >= floor && e.Cursor <= w.delivered && !w.purged[e.Cursor] && w.isDoorbell(e) {
-			newest[e.Session] = e
+			lane := string(e.Session)
+			if part != nil {
+				lane += " " + part(e)
+			}
+			newest[lane] = e
 		}
 	}
 	es := make([]envelope.Event, 0, len(newest))

@@ -44,6 +44,7 @@ const (
 func Run[S any](sc Scenario[S]) error {
 	w := newWorld(sc.Spec, slices.Clone(sc.Tape), sc.React)
 	p := &play[S]{sc: sc, w: w, actors: make(map[*worker]*actor.Actor[S]), begun: make(map[bus.ClaimRef]bool)}
+	w.mayAck = p.mayAck
 	p.watchEffects()
 	for range max(sc.Workers, 1) {
 		if err := p.spawn(); err != nil {
@@ -131,7 +132,7 @@ func (p *play[S]) spawn() error {
 	p.w.mu.Unlock()
 	p.wg.Go(func() {
 		err := a.Run(ctx)
-		if n := p.w.heldBy(k); n > 0 && len(p.sc.Tape) == 0 {
+		if n := p.w.heldBy(k); n > 0 && len(p.sc.Tape) == 0 && !k.dead.Load() {
 			p.wrong(fmt.Errorf("%s stopped and left %d bells to time out", k.instance, n))
 		}
 		k.ended.Store(true)

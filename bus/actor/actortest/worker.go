@@ -118,6 +118,7 @@ func (k *worker) Stamp(e *envelope.Event) {
 
 func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, err error) {
 	k.w.pause(ctx, k.w.tape.draw())
+	k.w.sleep(ctx, time.Duration(k.w.slow.Load()))
 	if k.w.tape.draw() > 250 {
 		return 0, &bus.Conflict{}
 	}
@@ -125,6 +126,9 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 	err = k.step(ctx, func() (err error) { got, err = k.w.store(e); return err })
 	if d := k.w.holdAck.Swap(0); d > 0 {
 		time.Sleep(time.Duration(d))
+	}
+	if _, ok := errors.AsType[*bus.Conflict](err); ok {
+		k.w.conflicts.Add(1)
 	}
 	if err == nil && k.w.loseAcks.Add(-1) >= 0 {
 		err = errTimeout
@@ -210,8 +214,8 @@ func (k *worker) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell))
 	return nil
 }
 
-func (k *worker) Backlog(context.Context, bus.Spec) ([]envelope.Event, error) {
-	return k.w.backlog(), nil
+func (k *worker) Backlog(_ context.Context, _ bus.Spec, part func(envelope.Event) string) ([]envelope.Event, error) {
+	return k.w.backlog(part), nil
 }
 
 // SetTimer replaces the session's timer.

@@ -24,8 +24,13 @@ type World struct {
 	tape *tape
 	log  *slog.Logger
 
-	loseAcks atomic.Int64
-	holdAck  atomic.Int64
+	loseAcks  atomic.Int64
+	holdAck   atomic.Int64
+	slow      atomic.Int64 // nanoseconds that an append of a worker takes
+	conflicts atomic.Int64
+
+	// mayAck says what is wrong about the ack of an event's bell, given the session's events so far. w.mu is held.
+	mayAck func(e envelope.Event, events []envelope.Event) error
 
 	mu        sync.Mutex
 	events    []envelope.Event                // guarded by mu; cursor n is events[n-1]
@@ -35,6 +40,7 @@ type World struct {
 	bells     map[uint64]*pending             // guarded by mu; un-acked, and timers, by number
 	timers    map[session.ID]*pending         // guarded by mu; those that have not rung
 	dead      []envelope.Event                // guarded by mu; of bells that were given up
+	wrongAcks []error                         // guarded by mu
 	bellSeq   uint64                          // guarded by mu
 	again     int                             // guarded by mu; deliveries that were not the first of their bell
 	delivered uint64                          // guarded by mu; highest cursor that was ever delivered
@@ -111,8 +117,8 @@ func (w *World) arrive(after time.Duration, do func()) {
 
 func (w *World) isDoorbell(e envelope.Event) bool {
 	return slices.ContainsFunc(w.spec.Doorbells, func(kind string) bool {
-		if _, ok := e.Body.(envelope.Suffixed); ok {
-			return kind == e.Kind()+".*"
+		if b, ok := e.Body.(envelope.Suffixed); ok {
+			return kind == e.Kind()+".*" || kind == e.Kind()+"."+b.SubjectSuffix()
 		}
 		return kind == e.Kind()
 	})
@@ -213,7 +219,11 @@ func (w *World) isDown() bool {
 func (w *World) Events(s session.ID) []envelope.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var es []envelope.Event
+	return w.eventsOf(s)
+}
+
+// eventsOf is Events; w.mu is held.
+func (w *World) eventsOf(s session.ID) (es []envelope.Event) {
 	for _, e := range w.events {
 		if e.Session == s && !w.purged[e.Cursor] {
 			es = append(es, e)
@@ -227,6 +237,12 @@ func (w *World) LoseAcks(n int) { w.loseAcks.Store(int64(n)) }
 
 // HoldAck stores the next append of a worker, which hears of it so much later: as a process that stands still meanwhile.
 func (w *World) HoldAck(d time.Duration) { w.holdAck.Store(int64(d)) }
+
+// Slow makes each append of a worker take so long.
+func (w *World) Slow(d time.Duration) { w.slow.Store(int64(d)) }
+
+// Conflicts counts the appends of workers that were lost to another's.
+func (w *World) Conflicts() int { return int(w.conflicts.Load()) }
 
 // Kill ends all workers; others take their places.
 func (w *World) Kill() {
