@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ func TestLanesLeaveNothing(t *testing.T) {
 		bells := many{noted{how: make(chan string, 5)}, h}
 		a, err := NewOn(Machine[trail]{
 			Service: "turns", Version: "1",
-			Apply: func(s trail, e envelope.Event) trail { return append(s[:len(s):len(s)], e.Cursor) },
+			Apply: func(s trail, e envelope.Event) trail { return append(slices.Clip(s), e.Cursor) },
 			Next:  func(trail, machine.View) machine.Step { return nil },
 			Part:  func(e envelope.Event) string { return fmt.Sprint(e.Cursor % 3) },
 		}, Ports{

@@ -334,12 +334,14 @@ func TestAFailingPartIsGivenUp(t *testing.T) {
 		}
 		return sound(s, v)
 	}
+	soon := 0
 	texts, events := dead(t, m, func(w *actortest.World) {
 		post(t, w, "call bad")
 		for i := range 200 {
 			post(t, w, fmt.Sprint("call c", i))
 			time.Sleep(20 * time.Millisecond)
 		}
+		soon = len(w.Dead())
 	})
 	done := 0
 	for _, e := range events {
@@ -347,8 +349,8 @@ func TestAFailingPartIsGivenUp(t *testing.T) {
 			done++
 		}
 	}
-	if len(texts) != 1 || texts[0] != "call bad" || done != 200 {
-		t.Errorf("given up: %v; %d outcomes", texts, done)
+	if soon != 1 || len(texts) != 1 || texts[0] != "call bad" || done != 200 {
+		t.Errorf("given up: %v, %d of them soon; %d outcomes", texts, soon, done)
 	}
 }
 

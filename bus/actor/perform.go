@@ -172,7 +172,7 @@ func (l *lane[S]) news(ctx context.Context, step machine.Perform) (verdict, erro
 	l.accept(mail)
 	if l.takeNudge() {
 		if err := l.reload(ctx); err != nil {
-			return wanted, nil //nolint:nilerr // a nudge is a hint; the next append finds out
+			return wanted, nil // a nudge is a hint; the next append finds out
 		}
 	}
 	if _, err := l.refresh(ctx); err != nil {

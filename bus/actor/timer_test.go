@@ -40,6 +40,7 @@ func (n noted) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell)) e
 	<-ctx.Done()
 	return nil
 }
+
 func (n noted) Backlog(context.Context, bus.Spec, func(envelope.Event) string) ([]envelope.Event, error) {
 	return nil, nil
 }
