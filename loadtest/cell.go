@@ -12,6 +12,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/marker"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
@@ -43,6 +44,7 @@ type sample struct {
 type timing struct {
 	warmup, duration time.Duration
 	perSession       int
+	text             string // of each message, behind its marker; "" for a question
 }
 
 // measure runs one round of a cell.
@@ -53,7 +55,7 @@ func (b *bench) measure(ctx context.Context, c cell, t timing, round int) (sampl
 	}
 	defer m.Close()
 	run := fmt.Sprintf("%s%dr%d", c.Sync[:1], c.Sessions, round)
-	x := exchanges{Run: run, Sessions: c.Sessions, PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration}
+	x := exchanges{Run: run, Text: t.text, Sessions: c.Sessions, PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration}
 	s, err := b.product(ctx, c, x, m)
 	if err != nil {
 		return sample{}, fmt.Errorf("%d sessions, sync %s: %w", c.Sessions, c.Sync, err)
@@ -141,10 +143,34 @@ func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) err
 	if err != nil {
 		return err
 	}
+	if err := callsFailed(journal); err != nil {
+		return err
+	}
 	if s.Shape, err = floor.ShapeOf(journal, bells); err != nil {
 		return err
 	}
 	s.Added, s.Model = addedOf(journal, s.measuredTurn, m)
+	return nil
+}
+
+// callsFailed says that a tool call was not carried out: what was measured is then something else.
+func callsFailed(journal []store.Record) error {
+	for _, r := range journal {
+		switch b := r.Body.(type) {
+		case callv1.Denied:
+			return fmt.Errorf("a tool call was denied: %s", b.Reason)
+		case callv1.Completed:
+			if b.Outcome != callv1.OK {
+				return fmt.Errorf("a tool call came to the outcome %s: %.200s", b.Outcome, b.Content)
+			}
+		case turnv1.Stepped:
+			for _, c := range b.Calls {
+				if c.Refusal != "" {
+					return fmt.Errorf("a tool call was refused: %s", c.Refusal)
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -167,7 +193,7 @@ func addedOf(journal []store.Record, markers []string, m *fakemodel.Server) (add
 		case turnv1.Completed:
 			for _, id := range b.Answers {
 				c := received[id]
-				if took := m.Tally(c.marker).Took; measured[c.marker] && took > 0 {
+				if took := m.Tally(c.marker).Spent; measured[c.marker] && took > 0 {
 					all = append(all, r.Stored.Sub(c.at)-took)
 					its = append(its, took)
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -19,6 +20,7 @@ type exchanges struct {
 	Run        string // in every marker and session name; of [0-9a-z]
 	Sessions   int
 	PerSession int    // messages until a session is replaced by a new one: conversations do not grow without end
+	Text       string // what each message says behind its marker; "" for a question
 	Old        string // begins the names of sessions that are there already and are kept; "": PerSession holds
 	Warmup     time.Duration
 	Duration   time.Duration
@@ -88,7 +90,7 @@ func (x exchanges) send(ctx context.Context, c *client.Client, i int, w *window.
 		if x.Old != "" {
 			session = x.Old + "-" + strconv.Itoa(i)
 		}
-		msg := client.Message{Session: session, Text: t.marker + " what do you hear?", Key: t.marker}
+		msg := client.Message{Session: session, Text: t.marker + " " + cmp.Or(x.Text, "what do you hear?"), Key: t.marker}
 		if err := exchange(ctx, c, msg, t.marker); err != nil {
 			return out, err
 		}

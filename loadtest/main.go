@@ -2,12 +2,15 @@
 //
 //	go run ./loadtest turn       what a plain turn costs, beside the floor of the same machine; with --history in sessions
 //	                             that have a past, with --dormant beside many that sleep
+//	go run ./loadtest tool       what a turn with a tool call costs, beside the floor; what thousands of approvals cost that wait
+//	                             for a person; whether one of a thousand simultaneous answers to one of them wins
 //	go run ./loadtest start      start, idle memory, short commands, memory after many turns
 //	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
-//	                             --mix all also during stops, steering, interruptions, fallbacks and compactions
+//	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
+//	                             --mix tools during tool calls
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
-// It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP on loopback only, and
+// It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
 // judges by what it sees there and by the journal that a stopped daemon leaves. It imports no service.
 // Every scenario ends by itself; it exits 1 when a promise was broken, 2 when it was called wrongly.
 package main
@@ -28,6 +31,7 @@ import (
 const usage = `usage: go run ./loadtest COMMAND [flags]
 
   turn       latency, rate, processor time and memory of plain turns, beside the floor; or with a history, or dormant sessions
+  tool       turns with a tool call, beside the floor; many parked approvals; a race of answers to one
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
@@ -55,6 +59,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	switch name, rest := args[0], args[1:]; name {
 	case "turn":
 		err = turnCommand(ctx, rest, p)
+	case "tool":
+		err = toolCommand(ctx, rest, p)
 	case "start":
 		err = startCommand(ctx, rest, p)
 	case "kill":

@@ -123,21 +123,26 @@ type filling struct {
 
 // fill sends them, each when the one before has its answer; the first that goes wrong ends it.
 func (f filling) fill(ctx context.Context, cl *client.Client) error {
+	return crews(ctx, len(f.Sessions), f.Parallel, func(ctx context.Context, i int) error { return f.session(ctx, cl, i) })
+}
+
+// crews does n things, some at the same time; the first that goes wrong ends it.
+func crews(ctx context.Context, n, parallel int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range f.Parallel {
+	for range parallel {
 		wg.Go(func() {
 			for i := range next {
-				if err := f.session(ctx, cl, i); err != nil {
+				if err := do(ctx, i); err != nil {
 					cancel(err)
 					return
 				}
 			}
 		})
 	}
-	for i := range f.Sessions {
+	for i := range n {
 		select {
 		case next <- i:
 		case <-ctx.Done():

@@ -145,6 +145,12 @@ func (r turnReport) print(p printer) {
 	p.say("A plain turn over HTTP with an instant fake model: medians of %d rounds, times in ms as p50/p99.", r.Rounds)
 	p.say("turn: POST to reply at the client. added: message stored to answer stored, less the model's own time.")
 	p.say("bus: the same appends and deliveries on a bare nats-server. http: the same three exchanges, net/http only.\n")
+	r.table(p)
+	printGoals(p, r.Goals)
+}
+
+// table has a line for each cell, and what a turn consists of.
+func (r turnReport) table(p printer) {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\t\n", args...) }
 	row("sync\tsessions\tturn\tadded\tbus\thttp\tturn/bus\tturn/(bus+http)\tadded/bus\tturns/s\tbus/s\thttp/s\tof bus\tof both\tCPU ms\tRSS MB")
@@ -161,7 +167,6 @@ func (r turnReport) print(p printer) {
 		s := r.Lines[0].Shape
 		p.say("\nA turn (%.0f %% of them have this shape): %s", 100*s.Share, s)
 	}
-	printGoals(p, r.Goals)
 }
 
 func printGoals(p printer, goals []goal) {

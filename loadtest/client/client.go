@@ -82,10 +82,19 @@ func (c *Client) Send(ctx context.Context, m Message) (Accepted, error) {
 	return a, err
 }
 
-// Wait asks for the reply to a message and lets the server hold the answer for up to patience.
+// Wait asks for the reply to a message and lets the server hold the answer for up to patience. It ends when a person has to
+// decide something first, too.
 func (c *Client) Wait(ctx context.Context, id string, patience time.Duration) (Reply, error) {
-	var r Reply
-	err := c.do(ctx, http.MethodGet, "/v1/messages/"+url.PathEscape(id)+"/reply?wait="+patience.String(), nil, http.StatusOK, &r)
+	return c.reply(ctx, id, "wait="+patience.String())
+}
+
+// WaitAnswer is Wait that a question to a person does not end.
+func (c *Client) WaitAnswer(ctx context.Context, id string, patience time.Duration) (Reply, error) {
+	return c.reply(ctx, id, "until=answer&wait="+patience.String())
+}
+
+func (c *Client) reply(ctx context.Context, id, query string) (r Reply, err error) {
+	err = c.do(ctx, http.MethodGet, "/v1/messages/"+url.PathEscape(id)+"/reply?"+query, nil, http.StatusOK, &r)
 	return r, err
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 
 	Fallback string // model of the same provider that stands in for any other; "" for none
 	Context  int    // tokens that a request may have; 0: the daemon's own default
+	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
 }
 
 // Home is a home directory with its configuration.
@@ -44,6 +45,9 @@ channels:
     callback: {url: "{{.Callback}}"}
 {{- end}}
 bus: {sync: {{.Sync}}}
+{{- if .Ask}}
+policy: {ask: [{tool: write_file, args: {path: "{{.Ask}}"}}]}
+{{- end}}
 {{- if .Context}}
 limits: {context: {{.Context}}}
 {{- end}}

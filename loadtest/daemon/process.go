@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"syscall"
 	"time"
@@ -27,6 +28,9 @@ type Process struct {
 // readyPoll is how often a starting daemon is asked; start-to-ready is known to this precision.
 const readyPoll = 2 * time.Millisecond
 
+// modelKey is a secret to the daemon, which takes it out of whatever it shows: it must be in no text of a load test.
+const modelKey = "key-of-no-model"
+
 // Start executes `jetclaw run` on a home. Its output is appended to daemon.log beside the home.
 func Start(bin string, h Home) (*Process, error) {
 	log, err := os.OpenFile(h.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -34,7 +38,7 @@ func Start(bin string, h Home) (*Process, error) {
 		return nil, fmt.Errorf("log of the daemon: %w", err)
 	}
 	cmd := exec.CommandContext(context.Background(), bin, "run") // ended by Kill or Stop only, and with this process
-	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY=none")
+	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY="+modelKey, "GOTRACEBACK=all")
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := start(cmd)
 	if err != nil {
@@ -134,6 +138,38 @@ func (p *Process) Stop(patience time.Duration) error {
 		return fmt.Errorf("jetclaw did not end within %s of SIGTERM", patience)
 	}
 }
+
+// Quit has the process die with a list of its goroutines in its log, and counts them. No other way tells from outside.
+func (p *Process) Quit(h Home, patience time.Duration) (goroutines int, err error) {
+	defer p.closeLog()
+	before, err := os.Stat(h.LogFile())
+	if err != nil {
+		return 0, fmt.Errorf("log of the daemon: %w", err)
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-p.done:
+	case <-t.C:
+		p.Kill()
+		return 0, fmt.Errorf("jetclaw did not end within %s of SIGQUIT", patience)
+	}
+	b, err := os.ReadFile(h.LogFile())
+	if err != nil {
+		return 0, fmt.Errorf("log of the daemon: %w", err)
+	}
+	if goroutines = Goroutines(b[before.Size():]); goroutines == 0 {
+		return 0, fmt.Errorf("jetclaw left no list of its goroutines:\n%s", Tail(h.LogFile(), 2000))
+	}
+	return goroutines, nil
+}
+
+// goroutineHead begins each of the list, as in "goroutine 7 [select, 2 minutes]:".
+var goroutineHead = regexp.MustCompile(`(?m)^goroutine \d+ [^\n]*\[[^\n]*\]:$`)
+
+// Goroutines counts those of a list that the Go runtime has written.
+func Goroutines(dump []byte) int { return len(goroutineHead.FindAllIndex(dump, -1)) }
 
 func (p *Process) exit() error {
 	if p.err != nil {

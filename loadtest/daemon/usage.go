@@ -39,30 +39,47 @@ func cpuOf(pid int) (time.Duration, error) {
 
 // RSS is the resident memory of the process in bytes, now.
 func (p *Process) RSS() (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
-		return 0, fmt.Errorf("memory: %w", err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			f := strings.Fields(v)
-			n, err := strconv.ParseInt(f[0], 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("memory: %w", err)
-			}
-			return n * 1024, nil
-		}
-	}
-	return 0, fmt.Errorf("memory: no VmRSS of process %d", p.PID())
+	n, err := p.status("VmRSS")
+	return n * 1024, err
 }
 
-// Command runs one short command of the binary and returns what it cost.
+// Threads is how many threads of the system the process has, now.
+func (p *Process) Threads() (int, error) {
+	n, err := p.status("Threads")
+	return int(n), err
+}
+
+// status is a number of /proc/<pid>/status.
+func (p *Process) status(name string) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("status of the process: %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		v, ok := strings.CutPrefix(line, name+":")
+		if f := strings.Fields(v); ok && len(f) > 0 {
+			n, err := strconv.ParseInt(f[0], 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("status of the process: %s: %w", name, err)
+			}
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("status of the process: no %s of process %d", name, p.PID())
+}
+
+// Command runs one short command of the binary, on an empty home, and returns what it cost.
 func Command(ctx context.Context, bin string, args ...string) (wall, cpu time.Duration, err error) {
 	home, err := os.MkdirTemp("", "jetclaw-command-")
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { _ = os.RemoveAll(home) }()
+	return CommandOn(ctx, bin, home, args...)
+}
+
+// CommandOn is Command on a home that is there.
+func CommandOn(ctx context.Context, bin, home string, args ...string) (wall, cpu time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+home)
 	began := time.Now()

@@ -85,9 +85,9 @@ func (c *claude) answer(ctx context.Context, w http.ResponseWriter, t talk, a an
 	}
 	reason := "end_turn"
 	block := claudeBlock{Type: "text", Text: &a.text}
-	if a.call != "" {
+	if a.call != nil {
 		reason = "tool_use"
-		block = claudeBlock{Type: "tool_use", ID: a.call, Name: UnknownTool, Input: json.RawMessage(arguments)}
+		block = claudeBlock{Type: "tool_use", ID: a.call.id, Name: a.call.tool, Input: json.RawMessage(a.call.arguments)}
 	}
 	if !c.req.Stream {
 		m.Content, m.StopReason = []claudeBlock{block}, &reason
@@ -98,10 +98,10 @@ func (c *claude) answer(ctx context.Context, w http.ResponseWriter, t talk, a an
 	st := newStream(ctx, w, o)
 	m.Usage.Output = 1 // the whole comes with message_delta
 	st.data("message_start", event{"type": "message_start", "message": m})
-	if a.call != "" {
+	if a.call != nil {
 		block.Input = json.RawMessage(`{}`)
 		st.data("content_block_start", event{"type": "content_block_start", "index": 0, "content_block": block})
-		for _, p := range pieces(arguments, 2) {
+		for _, p := range pieces(a.call.arguments, 2) {
 			st.data("content_block_delta", event{
 				"type": "content_block_delta", "index": 0,
 				"delta": map[string]string{"type": "input_json_delta", "partial_json": p},

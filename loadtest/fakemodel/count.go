@@ -17,6 +17,7 @@ type Tally struct {
 	Refused  int           // of them, with a status
 	Finished int           // whose answer was written, but perhaps for its last bytes
 	Took     time.Duration // of the last finished: from the request's first line read to the answer's last bytes
+	Spent    time.Duration // of all finished
 	Bytes    int           // of the last request's body
 }
 

@@ -4,10 +4,11 @@
 //
 // The answer to "mk-a-1-2 hello" is "You said: mk-a-1-2 hello", so whoever reads answers can tell which message each
 // belongs to. A person who writes "!rounds 3" gets that answer with the third model call of the turn only: the calls
-// before ask for a tool that nobody has. A request to summarise gets a short summary that repeats nothing. The server
-// counts what it was asked by marker, knows how many requests are open, and measures its own part of every exchange. It
-// answers at once or after a random delay, of which half passes before the first byte and half between the pieces of the
-// stream.
+// before ask for a tool that nobody has. One who writes `!tool NAME {"key":"value"}` has the model ask for that tool
+// first, with these arguments; several are asked for one after the other. A request to summarise gets a short summary
+// that repeats nothing. The server counts what it was asked by marker, knows how many requests are open, and measures its
+// own part of every exchange. It answers at once or after a random delay, of which half passes before the first byte and
+// half between the pieces of the stream.
 //
 // It reports a quarter of a request's bytes as its input tokens, and adds up what it has reported, by model:
 // GET /counts, so that an account of usage can be compared with what was used.

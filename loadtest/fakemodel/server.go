@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type Options struct {
 	Delay Delay
 	Fail  Plan // nil: never, unless a message asks for it
 	Seed  uint64
+	// OnCall is called when an answer that asks for a tool is on its way; nil for nobody. It must not block.
+	OnCall func()
 }
 
 // Server is a running fake model. Its methods may be called from any goroutine.
@@ -74,6 +77,12 @@ func (s *Server) Total() int64 { return s.total.Load() }
 func (s *Server) Close() {
 	_ = s.http.Close()
 	<-s.done
+}
+
+// HangUp closes the connections on which nothing is asked, as they cost whoever keeps them.
+func (s *Server) HangUp() {
+	s.http.SetKeepAlivesEnabled(false)
+	s.http.SetKeepAlivesEnabled(true)
 }
 
 // wire is one of the protocols. One value serves one request.
@@ -127,7 +136,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, p wire) {
 	if !t.summary() { // that one repeats what was answered long ago
 		text, _ = t.unanswered()
 	}
-	marks := marker.All(text)
+	marks := slices.Compact(slices.Sorted(slices.Values(marker.All(text)))) // one may stand in a call's arguments, too
 	s.do(func(b *book) {
 		b.add(t.Model, Count{Calls: 1})
 		b.opened(t, 1)
@@ -170,8 +179,11 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, p wire) {
 		took := time.Since(began)
 		s.do(func(b *book) {
 			b.add(t.Model, c)
-			b.mark(marks, func(c *Tally) { c.Finished++; c.Took = took })
+			b.mark(marks, func(c *Tally) { c.Finished++; c.Took = took; c.Spent += took })
 		})
+		if a.call != nil && s.o.OnCall != nil {
+			s.o.OnCall()
+		}
 	}})
 }
 

@@ -3,9 +3,7 @@ package fakemodel
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,16 +26,12 @@ const (
 	user      = "user"
 	assistant = "assistant"
 
-	maxEcho   = 2000 // runes of the person's text that are repeated
-	maxRounds = 20
+	maxEcho = 2000 // runes of the person's text that are repeated
 
 	// summaryMark is how the product's order to summarise begins.
 	summaryMark = "You write the record with which an assistant goes on"
 	// Summary is what such a request is answered with.
 	Summary = "Record: the person sends marked messages, and each is repeated to them. Nothing is open."
-
-	// UnknownTool is what "!rounds" asks for; nobody has it.
-	UnknownTool = "no_such_tool"
 )
 
 // summary tells whether the request is to summarise.
@@ -60,33 +54,20 @@ func (t talk) unanswered() (text string, steps int) {
 	return strings.Join(texts, "\n"), steps
 }
 
-var roundsWish = regexp.MustCompile(`!rounds (\d{1,3})\b`)
-
-// rounds is how many model calls the person wants the turn to have.
-func rounds(text string) int {
-	most := 1
-	for _, m := range roundsWish.FindAllStringSubmatch(text, -1) {
-		n, _ := strconv.Atoi(m[1]) // of three digits at most
-		most = max(most, n)
-	}
-	return min(most, maxRounds)
-}
-
 // answer is what the model says: a text, or one call.
 type answer struct {
 	text string
-	call string // id; "" for none
+	call *call
 }
-
-const arguments = `{"why":"to have another round"}`
 
 func (t talk) answer(n int64) answer {
 	if t.summary() {
 		return answer{text: Summary}
 	}
 	text, steps := t.unanswered()
-	if steps < rounds(text)-1 {
-		return answer{call: fmt.Sprintf("call_%d", n)}
+	if c := next(text, steps); c != nil {
+		c.id = fmt.Sprintf("call_%d", n)
+		return answer{call: c}
 	}
 	return answer{text: "You said: " + clip(text)}
 }
@@ -94,8 +75,8 @@ func (t talk) answer(n int64) answer {
 // tokens of the request and of the answer, as they are reported.
 func (t talk) tokens(a answer) (input, output int) {
 	out := len(a.text)
-	if a.call != "" {
-		out += len(UnknownTool) + len(arguments)
+	if a.call != nil {
+		out += len(a.call.tool) + len(a.call.arguments)
 	}
 	return t.Bytes/4 + 1, out/4 + 1
 }

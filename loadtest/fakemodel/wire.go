@@ -63,12 +63,12 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-func callOf(id string) []toolCall {
-	if id == "" {
+func callOf(asked *call) []toolCall {
+	if asked == nil {
 		return nil
 	}
-	c := toolCall{ID: id, Type: "function"}
-	c.Function.Name, c.Function.Arguments = UnknownTool, arguments
+	c := toolCall{ID: asked.id, Type: "function"}
+	c.Function.Name, c.Function.Arguments = asked.tool, asked.arguments
 	return []toolCall{c}
 }
 
@@ -115,7 +115,7 @@ func (*chat) refuse(w http.ResponseWriter, status int, text string) {
 func (c *chat) answer(ctx context.Context, w http.ResponseWriter, t talk, a answer, o options) {
 	done := completion{ID: fmt.Sprintf("chatcmpl-%d", o.n), Created: time.Now().Unix(), Model: t.Model}
 	finish := "stop"
-	if a.call != "" {
+	if a.call != nil {
 		finish = "tool_calls"
 	}
 	if !c.req.Stream {
@@ -137,7 +137,7 @@ func (c *chat) answer(ctx context.Context, w http.ResponseWriter, t talk, a answ
 		}
 		send(choice{Delta: &d})
 	})
-	if a.call != "" {
+	if a.call != nil {
 		send(choice{Delta: &delta{Role: assistant, Calls: callOf(a.call)}})
 		st.rest()
 	}

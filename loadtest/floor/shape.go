@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -132,8 +133,8 @@ func signature(t []store.Record) string {
 	return strings.Join(kinds, " ")
 }
 
-// group collects the events of each answered message: itself, its turn's, and its delivery's, by what the bodies name;
-// anything else by its cause.
+// group collects the events of each answered message: itself, its turn's, the turn's calls', and its delivery's, by what the
+// bodies name; anything else by its cause.
 func group(journal []store.Record, appends map[string]int) [][]store.Record {
 	type key struct {
 		session session.ID
@@ -164,6 +165,16 @@ func group(journal []store.Record, appends map[string]int) [][]store.Record {
 		case turnv1.Completed:
 			msg = owner[at(b.Turn)]
 		case turnv1.Failed:
+			msg = owner[at(b.Turn)]
+		case callv1.Dispatched:
+			msg = owner[at(b.Turn)]
+		case callv1.Awaiting:
+			msg = owner[at(b.Turn)]
+		case callv1.Denied:
+			msg = owner[at(b.Turn)]
+		case callv1.Started:
+			msg = owner[at(b.Turn)]
+		case callv1.Completed:
 			msg = owner[at(b.Turn)]
 		case deliveryv1.Started:
 			msg = owner[at(b.Delivery)]

@@ -15,7 +15,7 @@ import (
 )
 
 // Web is a bare server of the HTTP channel's two paths: POST /v1/messages keeps the text, and the GET of its reply makes
-// one streamed model call and answers. Nothing is stored, checked or logged.
+// streamed model calls until one does not ask for a tool, and answers. Nothing is stored, checked, logged or carried out.
 type Web struct {
 	http  http.Server
 	url   string
@@ -86,28 +86,52 @@ func (w *Web) reply(res http.ResponseWriter, req *http.Request) {
 	answer(res, http.StatusOK, map[string]string{"status": "completed", "text": text})
 }
 
-// ask makes the model call and puts the pieces of the stream together.
+// said is one message of a request.
+type said struct {
+	Role    string            `json:"role"`
+	Content string            `json:"content,omitempty"`
+	Calls   []json.RawMessage `json:"tool_calls,omitempty"`
+	Answers string            `json:"tool_call_id,omitempty"`
+}
+
+// maxCalls bounds the model calls of one reply.
+const maxCalls = 20
+
 func (w *Web) ask(req *http.Request, text string) (string, error) {
-	body, err := json.Marshal(map[string]any{
-		"model": "echo", "stream": true,
-		"messages": []map[string]string{{"role": "user", "content": text}},
-	})
+	talk := []said{{Role: "user", Content: text}}
+	for range maxCalls {
+		got, err := w.once(req, talk)
+		if err != nil || len(got.Calls) == 0 {
+			return got.Content, err
+		}
+		talk = append(talk, got)
+		for range got.Calls {
+			talk = append(talk, said{Role: "tool", Content: "done", Answers: "c"})
+		}
+	}
+	return "", fmt.Errorf("the model asked for tools %d times", maxCalls)
+}
+
+// once makes one model call and puts the pieces of the stream together.
+func (w *Web) once(req *http.Request, talk []said) (said, error) {
+	got := said{Role: "assistant"}
+	body, err := json.Marshal(map[string]any{"model": "echo", "stream": true, "messages": talk})
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	out, err := http.NewRequestWithContext(req.Context(), http.MethodPost, w.model+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	out.Header.Set("Content-Type", "application/json")
 	in, err := w.call.Do(out)
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	defer func() { _ = in.Body.Close() }()
 	stream, err := io.ReadAll(in.Body)
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(stream)) {
@@ -117,19 +141,19 @@ func (w *Web) ask(req *http.Request, text string) (string, error) {
 		}
 		var c struct {
 			Choices []struct {
-				Delta struct {
-					Content string `json:"content"`
-				} `json:"delta"`
+				Delta said `json:"delta"`
 			} `json:"choices"`
 		}
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return "", fmt.Errorf("stream: %w", err)
+			return got, fmt.Errorf("stream: %w", err)
 		}
 		for _, ch := range c.Choices {
 			b.WriteString(ch.Delta.Content)
+			got.Calls = append(got.Calls, ch.Delta.Calls...)
 		}
 	}
-	return b.String(), nil
+	got.Content = b.String()
+	return got, nil
 }
 
 func answer(res http.ResponseWriter, status int, v any) {

@@ -84,17 +84,23 @@ func (d desk) submit(ctx context.Context, verb string, s submission) (receipt in
 	return receipt, err
 }
 
+// What a wait for a reply ends with: an answer, or the question to a person that has to be decided before it; or an answer only.
+const (
+	untilTold   = ""
+	untilAnswer = "answer"
+)
+
 // reply waits until a message has its reply.
-func (d desk) reply(ctx context.Context, message string) (intake.Reply, error) {
+func (d desk) reply(ctx context.Context, message, until string) (intake.Reply, error) {
 	back := d.conn.NATS().StatusChanged(nats.CONNECTED)
 	defer d.conn.NATS().RemoveStatusListener(back)
 	for {
 		var r intake.Reply
 		err := d.patiently(ctx, func() (err error) {
-			r, err = d.askReply(ctx, message, back)
+			r, err = d.askReply(ctx, message, until, back)
 			return err
 		})
-		if err != nil || r.Status != "pending" {
+		if err != nil || r.Status != "pending" && (until != untilAnswer || r.Status != "awaiting_approval") {
 			return r, err
 		}
 	}
@@ -104,7 +110,7 @@ func (d desk) reply(ctx context.Context, message string) (intake.Reply, error) {
 var errBack = errors.New("asked before the connection was lost")
 
 // askReply asks once, and says that it is pending still when the question was lost with the connection.
-func (d desk) askReply(ctx context.Context, message string, back <-chan nats.Status) (intake.Reply, error) {
+func (d desk) askReply(ctx context.Context, message, until string, back <-chan nats.Status) (intake.Reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -121,8 +127,11 @@ func (d desk) askReply(ctx context.Context, message string, back <-chan nats.Sta
 	}()
 	timed, stop := context.WithTimeout(ctx, askWait+askGrace)
 	defer stop()
-	r, err := bus.Ask[intake.Reply](timed, d.conn, "intake", "reply",
-		intake.ReplyRequest{Session: string(d.session), MessageID: message, WaitMS: askWait.Milliseconds()})
+	request := intake.ReplyRequest{Session: string(d.session), MessageID: message, WaitMS: askWait.Milliseconds()}
+	if until == untilAnswer {
+		request.Until = untilAnswer
+	}
+	r, err := bus.Ask[intake.Reply](timed, d.conn, "intake", "reply", request)
 	if err != nil && errors.Is(context.Cause(ctx), errBack) {
 		return intake.Reply{Status: "pending"}, nil
 	}

@@ -29,6 +29,8 @@ func (s *shell) chatCommand() *cobra.Command {
 		Use:   "chat [MESSAGE]",
 		Short: "Talk to an agent",
 		Long: `With a MESSAGE (or one on stdin): one turn, the answer on stdout. Exit code 1 when there is no answer; stderr says why.
+When the agent wants to do something that a person has to allow, it is shown and asked about; without a terminal to ask at it
+waits, stderr says for what, and the exit code is 3: "jetclaw approvals" answers it.
 Without: a conversation. Ctrl-C stops an answer, once more leaves. /help lists the commands.
 
 It uses the running daemon; without one everything runs in this process, no port is opened, and the conversation has the

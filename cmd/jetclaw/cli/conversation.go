@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -29,11 +30,13 @@ type conversation struct {
 	last     uint64          // cursor of the last message that was typed here, or before
 	long     *time.Timer     // until the person is told what is going on
 	longTold bool
+	ask      asked // what approvals ask of the person
+	caughtUp bool  // what happened before the conversation is told
 }
 
 func (c *conversation) prompt() {
 	switch {
-	case len(c.open) > 0:
+	case len(c.open) > 0 && len(c.ask.docket.open) == 0:
 	case c.editor != nil:
 		c.editor.prompt(true)
 	case c.inTTY && !c.prompted:
@@ -58,6 +61,9 @@ func (c *conversation) leave() error {
 	if n := len(c.open); n > 0 {
 		fmt.Fprintf(c.err, "%d without an answer yet; it will be here when you come back\n", n)
 	}
+	if len(c.ask.docket.open) > 0 {
+		fmt.Fprintln(c.err, "A question stays open; it is asked again here, or answer it with `jetclaw approvals`")
+	}
 	return nil
 }
 
@@ -76,7 +82,7 @@ func (c *conversation) linked(s nats.Status) {
 
 // stillOpen tells, once a message, what takes so long.
 func (c *conversation) stillOpen(ctx context.Context) {
-	if len(c.open) == 0 || c.longTold || c.away || c.stream.showing() {
+	if len(c.open) == 0 || len(c.ask.docket.open) > 0 || c.longTold || c.away || c.stream.showing() {
 		return
 	}
 	c.longTold = true
@@ -108,14 +114,16 @@ func (c *conversation) whileAway(ctx context.Context) (last uint64, err error) {
 	})
 	c.over()
 	c.last = last
+	c.stillAsked(ctx)
 	if n := len(c.open); err == nil && n > 0 {
 		fmt.Fprintf(c.err, "%d sent earlier, without an answer yet\n", n)
 	}
 	return last, err
 }
 
-// fold keeps the messages that have no outcome.
+// fold keeps the messages that have no outcome, and the approvals that are open.
 func (c *conversation) fold(e envelope.Event) {
+	c.ask.docket.fold(e)
 	if isAsked(e.Body) {
 		c.open[e.ID] = true
 	}
@@ -165,6 +173,8 @@ func (c *conversation) happened(e envelope.Event) {
 		if b.By != "" {
 			c.aside(b.Text)
 		}
+	case approvalv1.Event:
+		c.approval(b)
 	}
 	if isNews(e.Body) {
 		c.remember(e.Cursor)

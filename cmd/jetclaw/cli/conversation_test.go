@@ -90,7 +90,8 @@ func TestWhatComesByItselfIsNoNews(t *testing.T) {
 func TestHelpKnowsEveryCommand(t *testing.T) {
 	t.Parallel()
 	for _, v := range []messagev1.Verb{
-		messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status,
+		messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status, messagev1.Approve,
+		messagev1.Deny,
 	} {
 		line := func(s string) bool { return strings.HasPrefix(s, "/"+string(v)+" ") }
 		if !slices.ContainsFunc(strings.Split(conversationHelp, "\n"), line) {

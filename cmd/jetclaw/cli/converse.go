@@ -57,6 +57,8 @@ func (t *talk) converse(ctx context.Context) (err error) {
 	}()
 	link := t.desk.conn.NATS().StatusChanged(nats.RECONNECTING, nats.CONNECTED)
 	defer t.desk.conn.NATS().RemoveStatusListener(link)
+	c.caughtUp = true
+	c.raise()
 	c.prompt()
 	for {
 		select {

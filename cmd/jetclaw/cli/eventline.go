@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -38,10 +39,10 @@ func summary(body envelope.Body) string {
 		return turnSummary(b)
 	case deliveryv1.Event:
 		return deliverySummary(b)
-	case callv1.Completed:
-		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content))
-	case callv1.Denied:
-		return b.Call + ": " + oneLine(b.Reason)
+	case callv1.Event:
+		return callSummary(b)
+	case approvalv1.Event:
+		return approvalSummary(b)
 	case noticev1.Posted:
 		return oneLine(b.Text)
 	case envelope.Unknown:
@@ -58,8 +59,42 @@ func messageSummary(body messagev1.Event) string {
 		return b.From.ID + ": " + oneLine(b.Text)
 	case messagev1.Refused:
 		return fmt.Sprintf("%s: %s (%d bytes)", b.From.ID, b.Reason, b.Bytes)
+	case messagev1.Decision:
+		return strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", b.From.ID, b.Decision, b.Approval, oneLine(b.Reason)))
 	case messagev1.Control:
 		return strings.TrimSpace(b.From.ID + ": " + string(b.Verb) + " " + oneLine(b.Argument))
+	}
+	return ""
+}
+
+func callSummary(body callv1.Event) string {
+	switch b := body.(type) {
+	case callv1.Dispatched:
+		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(string(b.Arguments)), b.Rule)
+	case callv1.Awaiting:
+		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(string(b.Arguments)), b.Rule)
+	case callv1.Denied:
+		return b.Call + ": " + oneLine(b.Reason)
+	case callv1.Started:
+		return fmt.Sprintf("%s attempt %d, by %s", b.Call, b.Attempt, b.Worker)
+	case callv1.Completed:
+		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content))
+	}
+	return ""
+}
+
+func approvalSummary(body approvalv1.Event) string {
+	switch b := body.(type) {
+	case approvalv1.Requested:
+		return fmt.Sprintf("%s for %s, until %s", b.Approval, b.Tool, b.Expires.Local().Format(time.DateTime))
+	case approvalv1.Decided:
+		return strings.TrimSpace(fmt.Sprintf("%s: %s by %s %s", b.Approval, b.Answer.Decision, b.Answer.By, oneLine(b.Reason)))
+	case approvalv1.Expired:
+		return b.Approval
+	case approvalv1.Cancelled:
+		return b.Approval
+	case approvalv1.Voided:
+		return b.Approval + ": " + oneLine(b.Reason)
 	}
 	return ""
 }

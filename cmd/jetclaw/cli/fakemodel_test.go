@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// fakeModel is a server that speaks the OpenAI wire. It answers "re: <message>" word by word.
+// fakeModel is a server that speaks the OpenAI wire. It answers "re: <message>" word by word. A message of lines that begin
+// with "call" is answered by tool calls: call NAME {"argument": "value"}.
 type fakeModel struct {
 	*httptest.Server
 	calls atomic.Int64
@@ -47,6 +48,10 @@ func (f *fakeModel) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	last := req.Messages[len(req.Messages)-1].Content
+	if strings.HasPrefix(last, "call ") {
+		callTools(w, last)
+		return
+	}
 	if strings.Contains(last, "fail") {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprintf(w, `{"error":{"message":"the key %s is wrong"}}`, canary)
@@ -70,4 +75,23 @@ func (f *fakeModel) serve(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 	}
 	fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+}
+
+// callTools asks for all the calls at once.
+func callTools(w http.ResponseWriter, text string) {
+	var calls []map[string]any
+	for line := range strings.Lines(text) {
+		name, arguments, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "call ")), " ")
+		n := len(calls)
+		calls = append(calls, map[string]any{
+			"index": n, "id": fmt.Sprint("c", n), "type": "function", "function": map[string]any{"name": name, "arguments": arguments},
+		})
+	}
+	chunk, err := json.Marshal(calls)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":%s}}]}\n\n", chunk)
+	fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
@@ -29,6 +30,8 @@ func answersOf(body envelope.Body) []string {
 		return one(b.By)
 	case turnv1.CompactionFailed:
 		return one(b.By)
+	case approvalv1.Decided:
+		return b.Answers // the other answers get a notice
 	}
 	return nil
 }
@@ -44,7 +47,7 @@ func one(id string) []string {
 // answered.
 func isAsked(body envelope.Body) bool {
 	switch b := body.(type) {
-	case messagev1.Received:
+	case messagev1.Received, messagev1.Decision:
 		return true
 	case messagev1.Control:
 		return b.Verb != messagev1.Stop
@@ -52,7 +55,8 @@ func isAsked(body envelope.Body) bool {
 	return false
 }
 
-// isNews says whether a conversation shows it.
+// isNews says whether a conversation shows it, and has then seen all up to it. What approvals come to is shown as well, but
+// the news is what their turn comes to: a question that is still open is asked again.
 func isNews(body envelope.Body) bool {
 	switch b := body.(type) {
 	case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionReset, turnv1.SessionConfigured, noticev1.Posted:

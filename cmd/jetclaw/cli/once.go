@@ -19,69 +19,144 @@ import (
 // errLeft ends a wait for an answer: the person has left.
 var errLeft = errors.New("left without waiting for the answer; it will be in the journal")
 
+// answer is how a wait for a reply has ended.
+type answer struct {
+	reply intake.Reply
+	err   error
+}
+
+// waiting is a wait for a reply, in the background.
+type waiting struct {
+	answered chan answer
+	cancel   context.CancelFunc
+}
+
+func (t *talk) wait(ctx context.Context, message, until string) waiting {
+	ctx, cancel := context.WithCancel(ctx)
+	w := waiting{answered: make(chan answer, 1), cancel: cancel}
+	go func() {
+		r, err := t.desk.reply(ctx, message, until)
+		w.answered <- answer{r, err}
+	}()
+	return w
+}
+
+// stop ends the wait; what it had come to is forgotten.
+func (w waiting) stop() {
+	w.cancel()
+	<-w.answered
+}
+
+// errand is one message, and what has to happen until it has its reply.
+type errand struct {
+	*talk
+	receipt  intake.Receipt
+	pending  waiting
+	over     bool // pending has ended
+	stopping bool
+	inline   inline
+}
+
 // once asks and prints the reply.
 func (t *talk) once(ctx context.Context, message string) error {
 	receipt, err := t.say(ctx, message)
 	if err != nil {
 		return err
 	}
-	type answer struct {
-		reply intake.Reply
-		err   error
-	}
-	wait, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answered := make(chan answer, 1)
-	go func() {
-		r, err := t.desk.reply(wait, receipt.MessageID)
-		answered <- answer{r, err}
+	t.stream.begin(turnOf(receipt.MessageID))
+	e := &errand{talk: t, receipt: receipt, pending: t.wait(ctx, receipt.MessageID, untilTold)}
+	defer func() {
+		e.pending.cancel()
+		if !e.over {
+			<-e.pending.answered
+		}
 	}()
-	link := t.desk.conn.NATS().StatusChanged(nats.RECONNECTING)
-	defer t.desk.conn.NATS().RemoveStatusListener(link)
+	return e.run(ctx)
+}
+
+func (e *errand) run(ctx context.Context) error {
+	link := e.desk.conn.NATS().StatusChanged(nats.RECONNECTING)
+	defer e.desk.conn.NATS().RemoveStatusListener(link)
 	long := time.NewTimer(longWait)
 	defer long.Stop()
-	t.stream.begin(turnOf(receipt.MessageID))
-	for stopping, longTold := false, false; ; {
+	for longTold := false; ; {
 		select {
-		case d := <-t.deltas:
-			t.stream.delta(d)
+		case d := <-e.deltas:
+			e.stream.delta(d)
 			long.Reset(longWait)
-		case a := <-answered:
-			if a.err != nil {
-				t.stream.cut()
-				return a.err
+		case a := <-e.pending.answered:
+			e.over = true
+			if done, err := e.answered(ctx, a); done || err != nil {
+				return err
 			}
-			return t.show(ctx, receipt.MessageID, a.reply)
-		case text := <-t.notes:
+			long.Reset(longWait)
+		case line, ok := <-e.inline.typed():
+			if done, err := e.typed(ctx, line, ok); done || err != nil {
+				return err
+			}
+			long.Reset(longWait)
+		case text := <-e.notes:
 			if link != nil { // else that was told
-				t.note(text)
+				e.note(text)
 			}
 		case <-long.C:
-			if !longTold && !t.stream.showing() {
-				t.note(t.waitsFor(ctx, receipt.Cursor))
+			if !longTold && !e.stream.showing() && !e.inline.asks {
+				e.note(e.waitsFor(ctx, e.receipt.Cursor))
+				longTold = true
 			}
-			longTold = true
 		case <-link:
-			t.note("jetclaw is gone; nothing is lost, waiting for it to come back")
+			e.note("jetclaw is gone; nothing is lost, waiting for it to come back")
 			link = nil
-		case <-t.interrupts:
-			t.stream.end()
-			if stopping {
-				cancel()
-				<-answered
-				return errLeft
-			}
-			stopping = true
-			fmt.Fprintln(t.err, "stopping (Ctrl-C again leaves)")
-			if err := t.command(ctx, messagev1.Stop); errors.Is(err, errUnsure) {
-				cancel()
-				<-answered
+		case <-e.interrupts:
+			if err := e.interrupted(ctx); err != nil {
 				return err
-			} else if err != nil {
-				fmt.Fprintf(t.err, "stop: %s\n", err)
 			}
 		}
 	}
+}
+
+// interrupted stops the answer; the second time it leaves. A question that is open stays so.
+func (e *errand) interrupted(ctx context.Context) error {
+	e.stream.end()
+	switch {
+	case e.inline.asks:
+		fmt.Fprintln(e.err)
+		return e.park(e.inline.view)
+	case e.stopping:
+		return errLeft
+	}
+	e.stopping = true
+	fmt.Fprintln(e.err, "stopping (Ctrl-C again leaves)")
+	if err := e.command(ctx, messagev1.Stop); errors.Is(err, errUnsure) {
+		return err
+	} else if err != nil {
+		fmt.Fprintf(e.err, "stop: %s\n", err)
+	}
+	return nil
+}
+
+// answered takes what a wait has come to.
+func (e *errand) answered(ctx context.Context, a answer) (done bool, err error) {
+	if a.err != nil {
+		e.stream.cut()
+		return true, a.err
+	}
+	if a.reply.Status == "awaiting_approval" {
+		return e.ask(ctx, a.reply)
+	}
+	if e.inline.asks { // somebody else has decided, or nobody in time
+		fmt.Fprintln(e.err)
+	}
+	return true, e.show(ctx, e.receipt.MessageID, a.reply)
+}
+
+// again waits anew.
+func (e *errand) again(ctx context.Context, until string) {
+	if !e.over {
+		e.pending.stop()
+	}
+	e.pending.cancel()
+	e.pending, e.over = e.wait(ctx, e.receipt.MessageID, until), false
 }
 
 // show prints a reply where it belongs: an answer on stdout, all else on stderr.
@@ -93,10 +168,6 @@ func (t *talk) show(ctx context.Context, message string, r intake.Reply) error {
 		return nil
 	}
 	t.stream.cut()
-	if r.Status == "awaiting_approval" {
-		fmt.Fprintf(t.err, "waits for an approval: %s\n", forTerminal(r.Text))
-		return &toldError{exitApproval}
-	}
 	fmt.Fprintln(t.err, forTerminal(r.Text))
 	return &toldError{exitFailed}
 }

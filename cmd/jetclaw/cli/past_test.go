@@ -35,8 +35,9 @@ func (u *user) lived(turns ...past) {
 		u.t.Fatal(err)
 	}
 	e := app.Env{
-		Home: h, Config: config.Default(), Lookup: func(string) (string, bool) { return "", false }, Secrets: &logs.Redactor{},
-		Log: slog.New(slog.DiscardHandler), Command: "test", Notice: func(string) {},
+		Home: h, Config: config.Default(), Lookup: func(string) (string, bool) { return "", false }, Environ: func() []string { return nil },
+		Secrets: &logs.Redactor{},
+		Log:     slog.New(slog.DiscardHandler), Command: "test", Notice: func(string) {},
 	}
 	err = e.WithJournal(u.t.Context(), func(ctx context.Context, c app.Client) error {
 		owner, err := c.Admin(ctx)

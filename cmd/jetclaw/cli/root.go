@@ -19,6 +19,7 @@ import (
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
+	"github.com/jetclaw/jetclaw/services/builtin"
 )
 
 // shell is the process around the commands.
@@ -36,6 +37,9 @@ type shell struct {
 
 // Main runs the command line and returns the exit code of the process.
 func Main(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == app.SandboxCommand { // this process is about to be a command of a model: it reads nothing of ours
+		return builtin.SandboxMain(args[1:])
+	}
 	secrets := &logs.Redactor{}
 	out := &sink{w: os.Stdout}
 	s := &shell{
@@ -87,6 +91,7 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 		Example: `  jetclaw chat "hello"          one question, one answer
   jetclaw chat                  talk
   jetclaw run                   the daemon, with the HTTP API
+  jetclaw approvals list        what agents want to do and may not without you
   jetclaw events --follow       watch what happens`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: noSuchCommand,
@@ -111,8 +116,8 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 		}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(s.runCommand(), s.chatCommand(), s.eventsCommand(), s.usageCommand(), s.contextCommand(), s.sessionsCommand(),
-		s.configCommand(), s.versionCommand())
+	root.AddCommand(s.runCommand(), s.chatCommand(), s.approvalsCommand(), s.policyCommand(), s.toolsCommand(), s.eventsCommand(),
+		s.usageCommand(), s.contextCommand(), s.sessionsCommand(), s.configCommand(), s.versionCommand())
 	return root
 }
 
@@ -197,7 +202,7 @@ func (s *shell) env(command string, least slog.Level) (app.Env, error) {
 		Level: level, Format: logs.Format(c.Log.Format), Terminal: s.errTTY, Colour: s.colour(s.errTTY),
 	})
 	return app.Env{
-		Home: h, Config: c, Lookup: s.lookup, Secrets: s.secrets, Log: log, Command: "jetclaw " + command, Version: version().Version,
+		Home: h, Config: c, Lookup: s.lookup, Environ: os.Environ, Secrets: s.secrets, Log: log, Command: "jetclaw " + command, Version: version().Version,
 		Notice: func(text string) { fmt.Fprintf(s.err, "note: %s\n", text) },
 	}, nil
 }

@@ -16,6 +16,10 @@ const conversationHelp = `/new            begin afresh; /reset is the same
 /model [MODEL]  say which model answers, or choose one for this session
 /queue [MODE]   say or choose what messages during an answer do: followup, collect, steer, interrupt
 /status         say what is going on
+/approve [ID] [always]
+                let run what waits for it; y does it, too, or a for always
+/deny [ID] [REASON]
+                do not let it run; n does it, too
 /stop           stop an answer, and drop what waits (as Ctrl-C does)
 /quit           leave
 /help           this
@@ -24,6 +28,7 @@ All else is for the agent.`
 // sessionCommands are taken by the gate, which says what may follow them; what they lead to is told by the journal.
 var sessionCommands = map[string]bool{ //nolint:gochecknoglobals // constants
 	"/new": true, "/reset": true, "/compact": true, "/model": true, "/queue": true, "/status": true,
+	"/approve": true, "/deny": true,
 }
 
 // slashWord is what is meant as a command: a path has a second slash.
@@ -52,6 +57,9 @@ func (c *conversation) typed(ctx context.Context, line string) (done bool, err e
 		}
 		return false, c.stop(ctx)
 	default:
+		if d, ok := answerOf(word); ok && c.ask.takes() {
+			return false, c.answer(ctx, d)
+		}
 		if command, _, _ := strings.Cut(word, " "); sessionCommands[command] {
 			return c.send(ctx, word)
 		}

@@ -23,6 +23,25 @@ func TestUsage(t *testing.T) {
 		"run --creds x":                "--creds goes with --nats",
 		"chat --session ../../etc hi":  "--session",
 		"events --session main.x.y=.z": "--session",
+
+		"approvals lsit":                              `did you mean "list"?`,
+		"approvals show":                              "takes the id of one approval",
+		"approvals approve":                           "takes the id of one approval",
+		"approvals approve x --edit /no/one":          "--edit: open /no/one",
+		"approvals deny x y":                          "takes the id of one approval",
+		"approvals list --session a.b":                "four tokens",
+		"tools lst":                                   `did you mean "list"?`,
+		"policy explain":                              "takes a tool",
+		"policy explain now {bad":                     "is no JSON",
+		"policy explain now --agent maim":             `did you mean "main"?`,
+		"policy explain now --taint privat":           `did you mean "private"?`,
+		"policy explain now --session a.b":            "four tokens",
+		"policy explain now --session x --agent main": "give one of the two",
+		"policy explain now --config /no/such":        "--config /no/such: there is no such file",
+		"policy test":                                 "takes one file",
+		"policy test /no/such":                        "no such file",
+		"policy dry-run --since never":                "neither a cursor (4711) nor a duration",
+		"policy dry-run --config /no/such":            "there is no such file",
 	} {
 		u.run(strings.Fields(line)...).want(t, 2, want)
 	}
@@ -34,7 +53,10 @@ func TestUsage(t *testing.T) {
 func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, "")
-	for _, c := range []string{"", "run", "chat", "events", "config", "config check", "config show", "version"} {
+	for _, c := range []string{
+		"", "run", "chat", "events", "config", "config check", "config show", "version", "tools", "tools list", "policy", "policy explain",
+		"policy test", "policy dry-run", "approvals", "approvals list", "approvals show", "approvals approve", "approvals deny",
+	} {
 		r := u.run(append(strings.Fields(c), "--help")...)
 		if r.code != 0 || !strings.Contains(r.stdout, "Examples:") {
 			t.Errorf("jetclaw %s --help: %+v", c, r)

@@ -43,13 +43,25 @@ func (w *watched) String() string {
 // waitFor returns what was written once it contains s.
 func (w *watched) waitFor(t *testing.T, s string) string {
 	t.Helper()
+	return w.wait(t, s, func(text string) bool { return strings.Contains(text, s) })
+}
+
+// waitCount returns what was written once it contains s so many times.
+func (w *watched) waitCount(t *testing.T, s string, n int) string {
+	t.Helper()
+	return w.wait(t, s, func(text string) bool { return strings.Count(text, s) >= n })
+}
+
+// wait returns what was written once it is enough; s says what was waited for.
+func (w *watched) wait(t *testing.T, s string, enough func(text string) bool) string {
+	t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		w.mu.Lock()
 		text, more, done := w.text.String(), w.more, w.done
 		w.mu.Unlock()
-		if strings.Contains(text, s) {
+		if enough(text) {
 			return text
 		}
 		if done {

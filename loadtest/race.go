@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// raceOptions of one run.
+type raceOptions struct {
+	deciders, conns int
+}
+
+// What svc.approvals.decide and list are asked and say, as far as it matters here.
+type (
+	decideRequest struct {
+		Approval string          `json:"approval"`
+		Decision callv1.Decision `json:"decision"`
+	}
+	decideAnswer struct {
+		Already bool   `json:"already"`
+		Text    string `json:"text"`
+	}
+	approvalList struct {
+		Approvals []struct {
+			Approval string     `json:"approval"`
+			Session  session.ID `json:"session"`
+		} `json:"approvals"`
+		More int `json:"more"`
+	}
+)
+
+const (
+	approvalsService = "approvals"
+	allowOnce        = callv1.AllowOnce
+	decider          = "local" // who asks on the bus with a key of the home
+	racePath         = "SOUL.md"
+	busyMax          = 20 * time.Millisecond // until who was told that there are too many asks again
+	raceTime         = 2 * time.Minute
+)
+
+func decide(ctx context.Context, conn *bus.Conn, r decideRequest) (decideAnswer, error) {
+	return bus.Ask[decideAnswer](ctx, conn, approvalsService, "decide", r)
+}
+
+// listApprovals lists the open ones, of one session or "" for all.
+func listApprovals(ctx context.Context, conn *bus.Conn, of string) (approvalList, error) {
+	return bus.Ask[approvalList](ctx, conn, approvalsService, "list", map[string]string{"session": of})
+}
+
+// race lets many decide one approval at once, over connections of their own.
+func (b *bench) race(ctx context.Context, o raceOptions) (r raceReport, err error) {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return r, err
+	}
+	defer m.Close()
+	h, err := b.home("race", "always", m.URL())
+	if err != nil {
+		return r, err
+	}
+	d, err := b.start(ctx, h)
+	if err != nil {
+		return r, err
+	}
+	defer d.Kill()
+	b.p.note("a race of %d answers over %d connections", o.deciders, min(o.conns, o.deciders))
+	if r, err = d.race(ctx, o); err == nil {
+		err = d.Stop(stopTime)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
+	journal, err := journalOf(ctx, h.Data())
+	if err != nil {
+		return r, err
+	}
+	r.judge(journal, h)
+	if !b.keep {
+		_ = os.RemoveAll(h.Dir)
+	}
+	return r, nil
+}
+
+func (r *running) race(ctx context.Context, o raceOptions) (out raceReport, err error) {
+	cl := r.client(2)
+	defer cl.Close()
+	const m = "mk-race-0-0"
+	a, err := parkOne(ctx, cl, client.Message{Session: "race", Key: m, Text: m + " " + parkedText(racePath)})
+	if err != nil {
+		return out, err
+	}
+	conns := make([]*bus.Conn, min(o.conns, o.deciders))
+	for i := range conns {
+		if conns[i], err = r.Dial(ctx, "cli"); err != nil {
+			return out, err
+		}
+		defer func() { _ = conns[i].Close(context.WithoutCancel(ctx)) }()
+	}
+	l, err := listApprovals(ctx, conns[0], a.Session)
+	if err != nil {
+		return out, err
+	}
+	if len(l.Approvals) != 1 {
+		return out, fmt.Errorf("%d open approvals, want 1", len(l.Approvals))
+	}
+	id := l.Approvals[0].Approval
+	out = contest(ctx, o.deciders, func(ctx context.Context, i int, d callv1.Decision) (decideAnswer, error) {
+		return decide(ctx, conns[i%len(conns)], decideRequest{Approval: id, Decision: d})
+	})
+	out.Approval, out.Connections = id, len(conns)
+	return out, finished(ctx, cl, a, m)
+}
+
+// contest lets n decide at once, the even ones yes and the odd ones no, and counts what they are told. Who is told that
+// there are too many asks again.
+func contest(ctx context.Context, n int, ask func(ctx context.Context, i int, d callv1.Decision) (decideAnswer, error)) raceReport {
+	ctx, cancel := context.WithTimeoutCause(ctx, raceTime, errors.New("the race had its time"))
+	defer cancel()
+	r := raceReport{Deciders: n, Unclear: map[string]int{}}
+	var mu sync.Mutex
+	var took []time.Duration
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		d := callv1.Deny
+		if i%2 == 0 {
+			d = allowOnce
+		}
+		wg.Go(func() {
+			<-begin
+			began, again := time.Now(), 0
+			answer, err := ask(ctx, i, d)
+			for ; fault.KindOf(err) == fault.Busy && wait(ctx, rand.N(busyMax)); again++ {
+				answer, err = ask(ctx, i, d)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, time.Since(began))
+			r.Again += again
+			r.count(d, answer, err)
+		})
+	}
+	began := time.Now()
+	close(begin)
+	wg.Wait()
+	r.Took, r.Each = time.Since(began), stat.SpreadOf(took)
+	return r
+}
+
+// count says what one decider was told.
+func (r *raceReport) count(d callv1.Decision, answer decideAnswer, err error) {
+	text := answer.Text
+	switch {
+	case err == nil && !answer.Already:
+		r.Won++
+		r.Winner = d
+		return
+	case err == nil:
+		r.Same++
+	case fault.KindOf(err) == fault.Conflict:
+		r.Lost++
+		text = err.Error()
+	default:
+		r.Unclear[string(fault.KindOf(err))]++
+		return
+	}
+	if strings.Contains(text, " by "+decider+" ") {
+		r.Told++
+	}
+}
+
+// judge looks at the journal and at the file that was asked about.
+func (r *raceReport) judge(journal []store.Record, h daemon.Home) {
+	for _, e := range journal {
+		switch b := e.Body.(type) {
+		case approvalv1.Decided:
+			r.Decided++
+			r.Stored = b.Answer.Decision
+		case callv1.Started:
+			r.Claimed++
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(h.Workspace(), racePath))
+	r.Ran = err == nil && string(content) == approvedContent
+	r.finish()
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// toolFlags are those of the command tool.
+type toolFlags struct {
+	bench           benchFlags
+	cells           []cell
+	rounds          int
+	timing          timing
+	parked          parkedOptions
+	race            raceOptions
+	strict          bool
+	sessions, syncs string
+}
+
+const (
+	// nowText has the fake model call a tool that does next to nothing, so that what is measured is the way there and back.
+	nowText = "!tool now {} what do you hear?"
+
+	goalTool = 2.5
+)
+
+func parseTool(args []string, p printer) (toolFlags, error) {
+	fs := p.flags("tool")
+	f := toolFlags{bench: addBenchFlags(fs), timing: timing{text: nowText}}
+	fs.StringVar(&f.sessions, "sessions", "1,64,512", "numbers of sessions that talk at the same time")
+	fs.StringVar(&f.syncs, "sync", "interval,always", "modes of bus.sync")
+	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians. 0: no turns are measured")
+	fs.DurationVar(&f.timing.warmup, "warmup", time.Second, "of each measurement")
+	fs.DurationVar(&f.timing.duration, "duration", 4*time.Second, "of each measurement")
+	fs.IntVar(&f.timing.perSession, "per-session", 20, "turns until a session is replaced by a new one")
+	fs.IntVar(&f.parked.approvals, "parked", 10_000, "approvals that wait at the same time, each in a session of its own; 0: none")
+	fs.IntVar(&f.parked.approve, "approve", 5, "of them, after all were looked at")
+	fs.DurationVar(&f.parked.calm, "calm", calmTime, "until the daemon counts itself as idle: then its memory is read")
+	fs.IntVar(&f.race.deciders, "race", 1000, "answers to one approval at the same time; 0: none")
+	fs.IntVar(&f.race.conns, "connections", 50, "over which these come")
+	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise about approvals is broken")
+	if err := parse(fs, args); err != nil {
+		return f, err
+	}
+	if err := f.check(); err != nil {
+		return f, usageError{err}
+	}
+	return f, nil
+}
+
+func (f *toolFlags) check() (err error) {
+	if f.cells, err = cellsOf(f.sessions, f.syncs); err != nil {
+		return err
+	}
+	switch {
+	case f.rounds < 0 || f.timing.perSession < 1 || f.timing.duration <= 0 || f.timing.warmup < 0:
+		return errors.New("per-session and duration are at least 1, rounds and warmup are not negative")
+	case f.parked.approvals < 0 || f.parked.approve < 0 || f.parked.calm < 0 || f.race.deciders < 0:
+		return errors.New("parked, approve, calm and race are not negative")
+	case f.parked.approvals > 0 && f.parked.approve > f.parked.approvals:
+		return fmt.Errorf("approve is at most %d, which is how many are parked", f.parked.approvals)
+	case f.race.conns < 1 || f.race.conns > 4000:
+		return errors.New("connections are between 1 and 4000")
+	}
+	return nil
+}
+
+// toolReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
+type toolReport struct {
+	Turns  *turnReport   `json:"turns,omitempty"`
+	Parked *parkedReport `json:"parked,omitempty"`
+	Race   *raceReport   `json:"race,omitempty"`
+	Goals  []goal        `json:"goals"`
+}
+
+// toolCommand measures turns with a call beside the floor, and what approvals cost and promise.
+func toolCommand(ctx context.Context, args []string, p printer) error {
+	f, err := parseTool(args, p)
+	if err != nil {
+		return err
+	}
+	b, err := newBench(ctx, f.bench, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	r, err := b.tool(ctx, f)
+	if err != nil {
+		b.keep = true
+		return err
+	}
+	if *f.bench.json {
+		if err := json.NewEncoder(p.out).Encode(r); err != nil {
+			return err
+		}
+	} else {
+		r.print(p)
+	}
+	missed := func(g goal) bool { return !g.Met }
+	if slices.ContainsFunc(r.promises(), missed) || f.strict && slices.ContainsFunc(r.Goals, missed) {
+		b.keep = true
+		return errBroken
+	}
+	return nil
+}
+
+func (b *bench) tool(ctx context.Context, f toolFlags) (r toolReport, err error) {
+	if f.rounds > 0 {
+		t, err := b.turns(ctx, f.cells, f.timing, f.rounds)
+		if err != nil {
+			return r, err
+		}
+		t.Goals = toolGoals(t.Lines)
+		r.Turns, r.Goals = &t, append(r.Goals, t.Goals...)
+	}
+	if f.parked.approvals > 0 {
+		parked, err := b.parked(ctx, f.parked)
+		if err != nil {
+			return r, fmt.Errorf("parked approvals: %w", err)
+		}
+		r.Parked, r.Goals = &parked, append(r.Goals, parked.Goals...)
+	}
+	if f.race.deciders > 0 {
+		race, err := b.race(ctx, f.race)
+		if err != nil {
+			return r, fmt.Errorf("race of decisions: %w", err)
+		}
+		r.Race, r.Goals = &race, append(r.Goals, race.Goals...)
+	}
+	return r, nil
+}
+
+// promises are the goals that no machine is too slow for.
+func (r toolReport) promises() (out []goal) {
+	if r.Parked != nil {
+		out = append(out, r.Parked.Goals...)
+	}
+	if r.Race != nil {
+		out = append(out, r.Race.Goals...)
+	}
+	return out
+}
+
+func toolGoals(lines []turnLine) (out []goal) {
+	for _, l := range lines {
+		if l.Sync == "interval" && l.Sessions == 1 {
+			out = append(out, goal{
+				"added latency p50 of a turn with a call, 1 session, sync interval", fmt.Sprintf("≤ %.1f× bus floor", goalTool),
+				fmt.Sprintf("%.2f× (%.2f ms, floor %.2f ms)", l.Ratios.AddedBusP50, ms(l.Added.P50), ms(l.BusTurn.P50)),
+				l.Ratios.AddedBusP50 <= goalTool,
+			})
+		}
+	}
+	return out
+}
+
+func (r toolReport) print(p printer) {
+	if r.Turns != nil {
+		p.say("A turn with one call of the tool now, over HTTP with an instant fake model: medians of %d rounds, times in ms as p50/p99.", r.Turns.Rounds)
+		p.say("turn: POST to reply at the client. added: message stored to answer stored, less the model's own time in both of its calls.")
+		p.say("bus: the same appends and deliveries on a bare nats-server. http: the same four exchanges, net/http only.\n")
+		r.Turns.table(p)
+		p.say("")
+	}
+	if r.Parked != nil {
+		r.Parked.print(p)
+		p.say("")
+	}
+	if r.Race != nil {
+		r.Race.print(p)
+	}
+	printGoals(p, r.Goals)
+}
