@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,9 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 		if search, err = e.findSearch(); err != nil {
 			return err
 		}
-		e.knowSecrets()
+		if err := e.knowSecrets(t); err != nil {
+			return err
+		}
 	}
 	if t.has("tools") {
 		p.gating = e.gating()
@@ -79,10 +82,11 @@ func (e Env) running(search config.WebSearch) *builtin.Config {
 	return c
 }
 
-// sandboxSelf is how this program is started again to put itself into a sandbox.
+// sandboxSelf is how this program is started again to put itself into a sandbox. On Linux by a name that an upgrade of the
+// file does not change.
 func (e Env) sandboxSelf() []string {
 	self, err := os.Executable()
-	if err != nil {
+	if err != nil || runtime.GOOS == "linux" {
 		self = "/proc/self/exe"
 	}
 	return []string{self, SandboxCommand}
@@ -154,7 +158,7 @@ var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CRED
 
 // knowSecrets makes all secrets known that this process could come by, used here or not: what a tool returns, or a model
 // wants to send, is searched for them.
-func (e Env) knowSecrets() {
+func (e Env) knowSecrets(t Target) error {
 	for _, s := range e.Config.Secrets() {
 		_, _ = e.Config.Resolve(e.resolver(), e.Home.Config(), "", s) // one that cannot be had cannot leak
 	}
@@ -168,4 +172,25 @@ func (e Env) knowSecrets() {
 			e.Secrets.Add(value)
 		}
 	}
+	return e.knowKeys(t)
+}
+
+// knowKeys makes the keys of the home known. No tool is meant to reach them, but a shell without a sandbox does, and who has
+// them can be any service. At the first start they are made here, before anything runs that could read them.
+func (e Env) knowKeys(t Target) error {
+	if t.Server {
+		if _, err := e.keysOf(userNames()); err != nil {
+			return err
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(e.Home.Keys(), "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if data, err := os.ReadFile(path); err == nil && filepath.Ext(path) != ".pub" {
+			e.Secrets.Add(string(data))
+		}
+	}
+	return nil
 }
