@@ -61,12 +61,16 @@ func newHouse(t *testing.T, c Config) *house {
 	ended := make(chan error, 2)
 	go func() { ended <- s.Run(ctx) }()
 	go func() {
-		ended <- h.srv.Admin().Follow(ctx, bus.ReplayOptions{}, func(e envelope.Event) error {
+		err := h.srv.Admin().Follow(ctx, bus.ReplayOptions{}, func(e envelope.Event) error {
 			if strings.HasPrefix(e.Source, "tools/") {
 				h.events <- e
 			}
 			return nil
 		})
+		if ctx.Err() != nil { // perhaps before it had begun
+			err = nil
+		}
+		ended <- err
 	}()
 	t.Cleanup(func() {
 		cancel()
