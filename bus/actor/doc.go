@@ -7,6 +7,15 @@
 // to the newest, and goes on until the machine has no step; then it acks them together. Lanes of other processes may work
 // on the same session at the same time: the compare-and-set of the journal lets one of them decide.
 //
+// A machine may say that an event which rings belongs to a part of its session (Machine.Part): a call of many that run at
+// a time. Each part then has a lane of its own, with its own bells, its own claim (machine.View.Mine and Gone are of that
+// lane) and its own effect; it asks Next for its part (machine.View.Part), and acks when that part has no step. Timers
+// ring part "". The fold is one a session, in memory and in snapshots, and so is the compare-and-set: the lanes of a
+// session are to each other what lanes of other processes are. Those of one process take turns at looking and appending,
+// and hand each other the fold, as otherwise n effects that end at once would make n² appends; nobody holds the turn
+// while an effect runs, and one who stands still with it is overtaken. A part's step may close the claims of others: with
+// machine.Append.Tell all lanes of this process look at once, as does the worker that is named.
+//
 //	        ring                      Next
 //	bells ───────▶ [fold to newest] ───────▶ nil      ack all bells, keep the fold, end
 //	                      ▲                  Append   compare-and-set; a conflict folds the news and asks again
@@ -17,13 +26,16 @@
 //
 // # Invariants
 //
-//   - A bell is acked only when a fold that includes its event has no step. Nothing else is a reason to ack.
+//   - A bell is acked only when a fold that includes its event has no step for its part. Nothing else is a reason to ack.
 //   - An effect runs only for a claim that this very run of the lane appended (machine.View.Mine), once.
 //   - An effect begins only when its claim was made, or was seen to be open in the journal, less than AckWait/2 ago.
 //   - An outcome is appended only while the machine still asks for that effect on the newest fold. A server that is away
 //     or has no room does not undo what was done: the append is tried until the claim's deadline.
 //   - An effect that fails or panics leaves its claim open. How often it is tried is the machine's to say; only a machine
-//     that panics, or a fold that cannot be made, is a reason to give bells up.
+//     that panics, or a fold that cannot be made, is a reason to give bells up. A panic in any part gives up the session:
+//     nothing new is begun in it, and what runs may end. Failures are counted by lane.
+//   - Who asks about a claim is told "busy" when any lane of the session works on it; a lane that meets a claim of this
+//     process asks the other lanes first. What is safe never hangs on turns, nudges or the shared fold.
 //   - A lane that is fenced, or past its claim's deadline, neither acks nor naks nor extends what it holds: the bells
 //     belong to the new owner.
 //   - A conflict is looked through for the own event id before anything is decided again: its ack may have been lost.
@@ -53,8 +65,9 @@
 //
 // # What a claim's owner is asked
 //
-// Whoever meets another's claim naks the bell; when it comes again it asks worker.<service>.<instance>. Busy: nak. Free,
-// a passed deadline, or nobody there twice a second apart: take over, on a fold read up to the journal's last event.
-// Silence proves nothing before the claim is AckWait·2^attempt old and its owner has said nothing for AckWait; absence
-// nothing within 4 s of the asker's own reconnect, as everybody else has lost the bus too.
+// Whoever meets another's claim naks the bell; when it comes again it asks worker.<service>.<instance> about the session
+// and the claim, not the part. Busy: nak. Free, a passed deadline, or nobody there twice a second apart: take over, on a
+// fold read up to the journal's last event. Silence proves nothing before the claim is AckWait·2^attempt old and its owner
+// has said nothing for AckWait; absence nothing within 4 s of the asker's own reconnect, as everybody else has lost the
+// bus too.
 package actor

@@ -296,3 +296,70 @@ func TestAMessageThatIsNoEventDoesNotEndItsSession(t *testing.T) {
 	die()
 	<-gone
 }
+
+// TestPartsOnJetStream: the calls of a few sessions on a real server, begun by a worker that is killed in the middle of
+// them. Another goes on with all of them at once, without waiting for what the dead one holds.
+func TestPartsOnJetStream(t *testing.T) {
+	srv := bustest.New(t, callsSpec, outside)
+	in := srv.Connect(t, "intake")
+	const sessions, each = 3, 12
+	var r running
+	k := r.watch(tool{takes: 500 * time.Millisecond, retry: true})
+	start := func() (a *actor.Actor[calls], die func(), gone chan struct{}) {
+		c := srv.Connect(t, "turns")
+		a, err := actor.New(k.machine(), c, callsSpec, actor.Options{Drain: time.Millisecond, SnapshotEvery: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		gone = make(chan struct{})
+		go func() {
+			defer close(gone)
+			if err := a.Run(ctx); err != nil && ctx.Err() == nil {
+				t.Errorf("worker: %v", err)
+			}
+		}()
+		return a, func() { cancel(); c.NATS().Close() }, gone
+	}
+	_, kill, killed := start()
+	counts := map[string]int{}
+	begun, all := make(chan struct{}), make(chan struct{})
+	if err := in.Watch(t.Context(), []string{"turn.started", "turn.completed"}, func(ev envelope.Event) {
+		counts[ev.Kind()]++
+		switch {
+		case ev.Kind() == "turn.started" && counts["turn.started"] == sessions*each:
+			close(begun)
+		case ev.Kind() == "turn.completed" && counts["turn.completed"] == sessions*each:
+			close(all)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sessions * each {
+		text := fmt.Sprint("call c", i)
+		ev := envelope.Event{Key: text, Session: sessionID(t, i%sessions), Body: messagev1.Received{Text: text}}
+		if _, err := in.Journal().AppendFact(t.Context(), ev, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-begun
+	kill()
+	<-killed
+	a, die, gone := start()
+	select {
+	case <-all:
+	case <-time.After(60 * time.Second):
+		t.Error("not all calls are closed")
+	}
+	for s := range sessions {
+		state, _, err := a.Fold(t.Context(), sessionID(t, s), 0)
+		if err != nil || len(state.Open) > 0 || len(state.Over) != each {
+			t.Errorf("session %d: open %v, over %v, %v", s, state.Open, state.Over, err)
+		}
+	}
+	die()
+	<-gone
+	if r.most <= sessions {
+		t.Errorf("%d effects ran at a time in %d sessions", r.most, sessions)
+	}
+}
