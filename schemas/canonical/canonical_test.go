@@ -1,6 +1,7 @@
 package canonical_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -61,7 +62,7 @@ func TestOneForm(t *testing.T) {
 		one, err1 := canonical.JSON(plain)
 		two, err2 := canonical.JSON(indented)
 		three, err3 := canonical.JSON(one)
-		if err1 != nil || err2 != nil || err3 != nil || string(one) != string(two) || string(one) != string(three) {
+		if err1 != nil || err2 != nil || err3 != nil || !bytes.Equal(one, two) || !bytes.Equal(one, three) {
 			t.Fatalf("%s\n%s %v\n%s %v\n%s %v", plain, one, err1, two, err2, three, err3)
 		}
 		var was, is any

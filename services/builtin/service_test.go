@@ -293,8 +293,9 @@ func TestALongResultIsReadOn(t *testing.T) {
 	}
 	h.write("long.txt", long.String())
 	h.post(callv1.Dispatched{Request: h.request("search_files", `{"pattern":"line","limit":100}`)})
-	var ev envelope.Event
-	for ev = h.next(); ev.Kind() != "call.completed"; ev = h.next() {
+	ev := h.next()
+	for ev.Kind() != "call.completed" {
+		ev = h.next()
 	}
 	whole := ev.Body.(callv1.Completed)
 	var read strings.Builder

@@ -9,12 +9,14 @@ import (
 	"github.com/jetclaw/jetclaw/services/builtin/internal/web"
 )
 
-// Web, Search and Exec configure the tools that need it.
-type (
-	Web    = web.Options
-	Search = web.Search
-	Exec   = shell.Options
-)
+// Web configures web_fetch and web_search.
+type Web = web.Options
+
+// Search is the search engine that web_search asks.
+type Search = web.Search
+
+// Exec configures the shell.
+type Exec = shell.Options
 
 // SandboxMain is the process that goes into a sandbox and becomes a shell there; Exec.Self starts it.
 func SandboxMain(args []string) int { return shell.Main(args) }

@@ -20,12 +20,14 @@ import (
 	"github.com/jetclaw/jetclaw/services/tools/internal/gate"
 )
 
-// Policy is the operator's rules, Rule one of them; Agent is what an agent's model may ask for.
-type (
-	Policy = gate.Policy
-	Rule   = gate.Rule
-	Agent  = gate.Agent
-)
+// Policy is the operator's rules.
+type Policy = gate.Policy
+
+// Rule is one rule of a Policy.
+type Rule = gate.Rule
+
+// Agent is what an agent's model may ask for.
+type Agent = gate.Agent
 
 // Config is what the service needs. Conn and Log are required.
 type Config struct {
