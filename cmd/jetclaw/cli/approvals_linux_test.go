@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// answers are given to questions on a terminal: y is typed once it says that it waits for it.
+// asksInline is what a question ends with, when it can be answered.
 const asksInline = "[y]es, [a]lways, [n]o? "
 
 func TestApprovalInline(t *testing.T) {
@@ -31,41 +31,29 @@ func TestApprovalInline(t *testing.T) {
 	}
 }
 
-// TestApprovalsInline: a step with two calls asks twice, and so does the next step. What is dangerous is never allowed for always.
+// TestApprovalsInline: a step with two calls asks twice. What is dangerous is never allowed for always, and what was typed
+// before a question could be read answers nothing.
 func TestApprovalsInline(t *testing.T) {
 	t.Parallel()
 	model := newFakeModel(t)
 	u := newUser(t, "tools: {exec: {enabled: true, sandbox: none}}\n", model.env()...)
-	term := u.open("chat", "call write_file {\"path\":\"SOUL.md\",\"content\":\"x\"}\ncall exec {\"command\":\"echo made > made\"}")
-	term.shown.waitFor(t, "│ path: SOUL.md\n")
-	term.shown.waitFor(t, asksInline)
+	term := u.open("chat", "call exec {\"command\":\"echo made > made\"}\ncall write_file {\"path\":\"SOUL.md\",\"content\":\"x\"}")
 	term.press("y\n")
-	shown := term.shown.waitFor(t, "│ command: echo made > made\n")
-	if strings.Contains(shown, "Always would hold for: exec") {
+	term.shown.waitFor(t, "│ command: echo made > made\n")
+	shown := term.shown.waitFor(t, "[y]es, [n]o? ")
+	if strings.Contains(shown, "Always would hold for: exec") || !strings.Contains(shown, unread) {
 		t.Errorf("%s", shown)
 	}
-	term.shown.waitFor(t, "[y]es, [n]o? ")
 	term.press("a\n")
 	term.shown.waitFor(t, noAlways)
-	answerRead(term, "y", "exec was allowed once")
+	term.press("y\ny\n")
+	term.shown.waitFor(t, "exec was allowed once")
+	term.shown.waitFor(t, "│ path: SOUL.md\n")
+	term.shown.waitFor(t, unread+"\n"+asksInline)
+	term.press("y\n")
 	term.shown.waitFor(t, "re: ")
 	if code := term.end(); code != 0 || u.file("SOUL.md") != "x" || u.file("made") != "made\n" {
 		t.Errorf("exit %d\n%s", code, term.shown)
-	}
-}
-
-// answerRead types an answer until it is taken: one that comes too soon after another question is not.
-func answerRead(term *terminal, key, taken string) {
-	term.t.Helper()
-	const soon = "read it first"
-	for n := strings.Count(term.shown.String(), soon); ; n++ {
-		term.press(key + "\n")
-		shown := term.shown.wait(term.t, taken, func(text string) bool {
-			return strings.Contains(text, taken) || strings.Count(text, soon) > n
-		})
-		if strings.Contains(shown, taken) {
-			return
-		}
 	}
 }
 

@@ -129,6 +129,18 @@ func TestApprovalDenied(t *testing.T) {
 	}
 }
 
+// TestApprovalAsAMessage: it is answered in the conversation, and what it leads to is waited for.
+func TestApprovalAsAMessage(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML)
+	v := u.parked(asksFor)
+	r := u.run("chat", "/approve", v.Approval)
+	r.want(t, 0, "The tool write_file said:")
+	if !strings.Contains(r.stdout, "was allowed once by local") || u.file("AGENTS.md") != "be kind\nand \x1b[31mbrief" {
+		t.Errorf("%s", r.stdout)
+	}
+}
+
 func TestApprovalAlways(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, offlineYAML)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -16,10 +17,9 @@ import (
 // mean another than the one that was read last.
 type asked struct {
 	docket   docket
-	raised   string    // id of the one that was put last
-	since    time.Time // of raised
-	replaces bool      // raised took the place of another
-	answered string    // id of the one that was answered here, until its event comes
+	raised   string           // id of the one that was put last
+	ripe     <-chan time.Time // until it fires answers do not count; nil: they do
+	answered string           // id of the one that was answered here, until its event comes
 }
 
 // takes says whether y, a and n are answers now, and no messages.
@@ -29,7 +29,7 @@ func (a *asked) takes() bool {
 
 // stillAsked finds out what is open from before.
 func (c *conversation) stillAsked(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, introTime)
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	l, err := bus.Ask[approvals.List](ctx, c.desk.conn, "approvals", "list", approvals.ListRequest{Session: string(c.session())})
 	if err == nil { // else it is what the news have told
@@ -44,12 +44,27 @@ func (c *conversation) raise() {
 		return
 	}
 	v := a.docket.open[0]
-	a.replaces, a.raised, a.since = a.raised != "", v.Approval, time.Now()
-	text := question(v, a.since)
+	a.raised, a.ripe = v.Approval, time.After(readTime)
+	text := strings.TrimSuffix(question(v, time.Now()), "\n")
 	if n := len(a.docket.open) - 1; n > 0 {
-		text += fmt.Sprintf("After it, %s.\n", counted(n, "more question"))
+		text += fmt.Sprintf("\nAfter it, %s.", counted(n, "more question"))
 	}
-	c.aside(text + choices(v) + "? (anything else is a message)")
+	c.aside(text)
+}
+
+// ripened lets answers count.
+func (c *conversation) ripened() {
+	a := &c.ask
+	a.ripe = nil
+	if a.answered == "" && len(a.docket.open) > 0 && a.docket.open[0].Approval == a.raised {
+		c.choose(a.docket.open[0])
+	}
+}
+
+// choose says how to answer.
+func (c *conversation) choose(v approvals.View) {
+	c.aside(choices(v) + "? (anything else is a message)")
+	c.prompt()
 }
 
 // approval shows what becomes of an approval.
@@ -87,13 +102,12 @@ func (c *conversation) answer(ctx context.Context, d callv1.Decision) error {
 	}
 	v := a.docket.open[0]
 	switch {
-	case d == callv1.AllowAlways && !v.Always:
-		fmt.Fprintf(c.err, "%s: %s?\n", noAlways, choices(v))
-		c.prompt()
+	case a.ripe != nil:
+		fmt.Fprintln(c.err, unread)
 		return nil
-	case a.replaces && time.Since(a.since) < tooSoon:
-		fmt.Fprintln(c.err, "that is another question than before; read it first")
-		c.prompt()
+	case d == callv1.AllowAlways && !v.Always:
+		fmt.Fprintln(c.err, noAlways)
+		c.choose(v)
 		return nil
 	}
 	got, err := c.decide(ctx, v, d)

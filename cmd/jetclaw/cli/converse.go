@@ -80,6 +80,8 @@ func (t *talk) converse(ctx context.Context) (err error) {
 			c.prompt()
 		case <-c.long.C:
 			c.stillOpen(ctx)
+		case <-c.ask.ripe:
+			c.ripened()
 		case <-followed:
 			return lost
 		case sig := <-t.interrupts:

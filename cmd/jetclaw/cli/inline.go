@@ -18,10 +18,10 @@ import (
 // inline is the question that a person at a terminal is asked while a reply is waited for.
 type inline struct {
 	asks  bool
-	view  approvals.View // while asks
-	since time.Time      // of view
-	nth   int            // from 1; of the questions that were asked so far
-	lines chan string    // what is typed, closed at its end; nil before the first question
+	view  approvals.View   // while asks
+	ripe  <-chan time.Time // until it fires answers do not count; nil: they do
+	early bool             // something was typed before
+	lines chan string      // what is typed, closed at its end; nil before the first question
 }
 
 // typed delivers what is typed while a question is open.
@@ -74,11 +74,23 @@ func (e *errand) ask(ctx context.Context, r intake.Reply) (done bool, err error)
 	}
 	i := &e.inline
 	i.read(e.in)
-	i.asks, i.view, i.since, i.nth = true, v, time.Now(), i.nth+1
-	fmt.Fprint(e.err, question(v, i.since))
-	e.promptInline()
+	i.asks, i.view, i.ripe, i.early = true, v, time.After(readTime), false
+	fmt.Fprint(e.err, question(v, time.Now()))
 	e.again(ctx, untilAnswer)
 	return false, nil
+}
+
+// ripened lets answers count.
+func (e *errand) ripened() {
+	i := &e.inline
+	i.ripe = nil
+	if !i.asks {
+		return
+	}
+	if i.early {
+		fmt.Fprintln(e.err, unread)
+	}
+	e.promptInline()
 }
 
 func (e *errand) promptInline() { fmt.Fprintf(e.err, "%s? ", choices(e.inline.view)) }
@@ -102,13 +114,15 @@ func (e *errand) typed(ctx context.Context, line string, ok bool) (done bool, er
 		fmt.Fprintln(e.err)
 		return true, e.park(i.view)
 	}
+	if i.ripe != nil {
+		i.early = true
+		return false, nil
+	}
 	d, ok := answerOf(line)
 	switch {
 	case !ok:
 	case d == callv1.AllowAlways && !i.view.Always:
 		fmt.Fprintln(e.err, noAlways)
-	case i.nth > 1 && time.Since(i.since) < tooSoon:
-		fmt.Fprintln(e.err, "that is another question than before; read it first")
 	default:
 		return e.decided(ctx, d)
 	}

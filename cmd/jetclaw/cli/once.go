@@ -10,9 +10,11 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/approvals"
 	"github.com/jetclaw/jetclaw/services/intake"
 )
 
@@ -95,6 +97,8 @@ func (e *errand) run(ctx context.Context) error {
 				return err
 			}
 			long.Reset(longWait)
+		case <-e.inline.ripe:
+			e.ripened()
 		case text := <-e.notes:
 			if link != nil { // else that was told
 				e.note(text)
@@ -164,12 +168,27 @@ func (t *talk) show(ctx context.Context, message string, r intake.Reply) error {
 	t.sawOnly(ctx, message, r.Cursor)
 	if r.Status == "completed" {
 		t.stream.finish(r.Text)
+		if r.Decision != "" && t.alone {
+			return t.afterDecision(ctx, r.Cursor)
+		}
 		t.tellStandIn(ctx, r.Cursor)
 		return nil
 	}
 	t.stream.cut()
 	fmt.Fprintln(t.err, forTerminal(r.Text))
 	return &toldError{exitFailed}
+}
+
+// afterDecision stays for what a decision leads to, as nobody else would do it.
+func (t *talk) afterDecision(ctx context.Context, cursor uint64) error {
+	e, err := t.desk.conn.Journal().Get(ctx, cursor)
+	b, ok := e.Body.(approvalv1.Decided)
+	if err != nil || !ok {
+		return err
+	}
+	ctx, begin := untilInterrupt(ctx, t.interrupts)
+	defer begin()
+	return t.aftermath(ctx, t.desk.conn, approvals.View{Session: t.session(), Turn: b.Turn, Call: b.Call}, cursor)
 }
 
 // tellStandIn says which model has answered, when it was not the one that was asked first.

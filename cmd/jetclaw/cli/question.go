@@ -129,7 +129,11 @@ func choices(v approvals.View) string {
 	return "[y]es, [n]o"
 }
 
-const noAlways = "this cannot be allowed for always"
+const (
+	noAlways = "this cannot be allowed for always"
+	unread   = "what was typed before the question could be read does not count"
+)
 
-// tooSoon: a question that took the place of another one was not read yet by whoever answers it that fast.
-const tooSoon = 300 * time.Millisecond
+// readTime is how long a question stands before answers to it count: what was typed before could mean another one, or be a
+// message that was on its way.
+const readTime = 300 * time.Millisecond
