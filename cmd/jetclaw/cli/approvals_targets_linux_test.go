@@ -3,7 +3,6 @@ package cli
 import (
 	"slices"
 	"testing"
-	"time"
 )
 
 // TestApprovalTargets has the server, the gate, the executor, the approvals and the doors in processes of their own, and
@@ -50,15 +49,5 @@ func TestApprovalTargets(t *testing.T) {
 		if code := d.stop(); code != 0 {
 			t.Errorf("exit %d\n%s", code, d.stderr)
 		}
-	}
-}
-
-// searches waits until the search engine is asked.
-func (m *scripted) searches(t *testing.T) {
-	t.Helper()
-	select {
-	case <-m.searching:
-	case <-time.After(patience):
-		t.Fatal("nobody searches")
 	}
 }

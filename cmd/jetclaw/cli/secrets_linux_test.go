@@ -95,13 +95,12 @@ tools:
 	h.write("workspace/env.txt", "of foo: "+c["foo"]+", "+url.QueryEscape(c["foo"])+", "+
 		base64.StdEncoding.EncodeToString([]byte("x"+c["foo"]))+"\nof http: "+c["http"]+"\nthe last of env\n")
 	d := h.start()
-	out := h.spy(t)
+	out := &spy{house: h}
 	c.add(t, h.home)
 	out.read()
 	out.trouble()
-	first := d.stop()
-	if first != 0 {
-		t.Errorf("exit %d", first)
+	if code := d.stop(); code != 0 {
+		t.Errorf("exit %d", code)
 	}
 	h.poison()
 	again := h.start()
@@ -159,11 +158,6 @@ func (c canaries) add(t *testing.T, home string) {
 type spy struct {
 	*house
 	text strings.Builder
-}
-
-func (h *house) spy(t *testing.T) *spy {
-	t.Helper()
-	return &spy{house: h}
 }
 
 // run is a command that ends with a code.
