@@ -130,16 +130,13 @@ func (w *crowd) send(i int) {
 		if role.open != nil && (first || role.again > 0 && n%role.again == 0) && !w.command(p, n, role.open(i, n), rnd) {
 			return
 		}
-		if !w.message(p, n, role.text(rnd), rnd, func() { <-slots }) {
+		if !w.message(p, n, role.text(rnd, marker.New(w.run, i, n)), rnd, func() { <-slots }) {
 			return
 		}
 		wait(w.sending, role.pause+time.Duration(rnd.Int64N(int64(pauseMax))))
 		if role.stop > 0 && rnd.Float64() < role.stop {
 			wait(w.sending, time.Duration(rnd.IntN(stopMax))*time.Millisecond)
-			select {
-			case w.stops <- struct{}{}:
-			default:
-			}
+			tell(w.stops)
 			if !w.command(p, n, "/stop", rnd) {
 				return
 			}

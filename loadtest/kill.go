@@ -42,6 +42,8 @@ const (
 	stopKills      = 0.2                  // of the others come with a stop, where there are any: it is carried out too soon to be met by chance
 	stopSpan       = 4 * time.Millisecond // after it was sent
 	stopWait       = 3 * time.Second
+	callKills      = 0.5                  // of all come when the model has just asked for a tool, where it does
+	callSpan       = 8 * time.Millisecond // after its answer
 	flightPatience = 10 * time.Second
 	flightPoll     = 5 * time.Millisecond
 )
@@ -63,12 +65,12 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.DurationVar(&o.settle, "settle", 12*time.Second, "shortest time between the last start and the end: deliveries to the dead come again within it")
 	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
 	fs.StringVar(&o.mix, "mix", "plain", "plain: messages only; all: also stops, messages that steer and interrupt, a model that fails and its fallback,\n"+
-		"and conversations that are summarised all the time")
+		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
 	if roles[o.mix] == nil {
-		return usageError{fmt.Errorf("mix %q: want plain or all", o.mix)}
+		return usageError{fmt.Errorf("mix %q: want plain, all or tools", o.mix)}
 	}
 	var err error
 	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
@@ -126,6 +128,7 @@ type killRun struct {
 	home  daemon.Home
 	crowd *crowd
 	life  []lifetime
+	calls chan struct{} // tells that the model has asked for a tool; lossy; nil where it never does
 }
 
 // lifetime is one kill, and the start after it.
@@ -140,7 +143,11 @@ type lifetime struct {
 func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
 	k := &killRun{bench: b, o: o, rnd: rand.New(rand.NewPCG(o.seed, 1))}
 	conf, model := daemon.Config{Sync: o.sync}, fakemodel.Options{Delay: o.delay, Seed: o.seed}
-	if o.mix != "plain" {
+	if o.mix == mixTools {
+		k.calls = make(chan struct{}, 1)
+		model.OnCall = func() { tell(k.calls) }
+	}
+	if o.mix == mixAll {
 		conf.Fallback, conf.Context = fallbackModel, smallContext
 		if model.Fail, err = fakemodel.ParsePlan(flakyPlan, o.seed); err != nil {
 			return r, err
@@ -213,46 +220,6 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 		}
 	}
 	return d, nil
-}
-
-// live lets the daemon live for a random time from when enough turns are in flight, and then until enough are again; now
-// and then just for a random time from when it was ready, so that no instant is spared.
-func (k *killRun) live(ctx context.Context) bool {
-	life := time.Duration(k.rnd.Float64() * float64(k.o.maxUp))
-	if k.rnd.Float64() < anywhereShare {
-		return wait(ctx, life)
-	}
-	return k.busy(ctx) && wait(ctx, life) && k.busy(ctx) && k.stopped(ctx)
-}
-
-// stopped waits now and then until somebody sends a stop.
-func (k *killRun) stopped(ctx context.Context) bool {
-	if len(k.crowd.roles) == 1 || k.rnd.Float64() >= stopKills {
-		return true
-	}
-	select {
-	case <-k.crowd.stops:
-	default: // an old one, if any
-	}
-	t := time.NewTimer(stopWait)
-	defer t.Stop()
-	select {
-	case <-k.crowd.stops:
-		return wait(ctx, time.Duration(k.rnd.Float64()*float64(stopSpan)))
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// busy waits, within limits, until enough turns are in flight; false when ctx has ended.
-func (k *killRun) busy(ctx context.Context) bool {
-	for patience := time.Now().Add(flightPatience); k.model.Open() < inFlight && time.Now().Before(patience); {
-		if !wait(ctx, flightPoll) {
-			return false
-		}
-	}
-	return true
 }
 
 func (k *killRun) kill(p *daemon.Process) lifetime {

@@ -14,6 +14,7 @@ import (
 
 // mixReport says what beside plain messages a run consisted of, and what the kills met.
 type mixReport struct {
+	Name      string           `json:"name"`
 	Roles     []roleCount      `json:"roles"`
 	Kills     int              `json:"kills"`     // all of them, the early ones included
 	Moments   judge.Moments    `json:"moments"`   // kills by what went on, as the journal has it
@@ -37,7 +38,7 @@ type roleCount struct {
 
 // mixed counts.
 func (k *killRun) mixed(ev judge.Evidence) *mixReport {
-	m := &mixReport{Model: k.model.Counts(), Kills: len(k.life)}
+	m := &mixReport{Name: k.o.mix, Model: k.model.Counts(), Kills: len(k.life)}
 	var kills []time.Time
 	for _, l := range k.life {
 		kills = append(kills, l.Killed)
@@ -99,6 +100,13 @@ func (m *mixReport) happened() []struct {
 		name string
 		n    int
 	}
+	if m.Name == mixTools {
+		return []thing{
+			{"a tool call that a turn waits for", m.Moments.Calls},
+			{"a tool call that was claimed", m.Moments.Claims},
+			{"a later round", m.Moments.Rounds},
+		}
+	}
 	return []thing{
 		{"a compaction claimed", m.Moments.Compaction},
 		{"a summary asked for", m.Summaries},
@@ -139,8 +147,18 @@ func (m *mixReport) goals() []goal {
 }
 
 func (m *mixReport) say(p printer, c judge.Counts) {
+	if m.Name == mixTools {
+		p.say("tool calls: %d, outcomes %v; %d claimed again; %d messages stopped", c.Calls, c.Outcomes, c.Again, c.Stopped)
+		m.table(p)
+		return
+	}
 	p.say("compactions: %d claimed, %d done, %d failed; %d model calls answered by a fallback; %d messages steered, %d interrupted, %d stopped",
 		c.Events["compaction.started"], c.Events["session.compacted"], c.Events["compaction.failed"], c.Fallbacks, c.Steered, c.Interrupt, c.Stopped)
+	m.table(p)
+}
+
+// table has a line for each role.
+func (m *mixReport) table(p printer) {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(w, "senders\tsessions\talive\taccepted\tcompleted\tfailed\tcancelled\t")
 	for _, r := range m.Roles {

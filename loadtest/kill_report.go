@@ -57,6 +57,12 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		return killReport{}, err
 	}
 	ev := k.evidence(r.journal)
+	if k.o.mix == mixTools {
+		ev.Again = map[string]bool{"now": true}
+		if ev.Lines, err = linesOf(k.home.Workspace()); err != nil {
+			return killReport{}, err
+		}
+	}
 	r.Verdict = judge.Judge(ev)
 	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
 	for _, b := range r.Bells {
@@ -69,7 +75,7 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		}
 	}
 	r.times(ev.Journal, k.life)
-	if k.o.mix != "plain" {
+	if k.o.mix != mixPlain {
 		r.Mix = k.mixed(ev)
 		r.Verdict.Violations = append(r.Verdict.Violations, r.Mix.violations()...)
 		r.Goals = append(r.Goals, r.Mix.goals()...)
@@ -103,6 +109,25 @@ func (k *killRun) evidence(journal []store.Record) judge.Evidence {
 		}
 	}
 	return ev
+}
+
+// linesOf counts the lines that tool calls have written.
+func linesOf(workspace string) (map[string]int, error) {
+	files, err := filepath.Glob(filepath.Join(workspace, linesFiles))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, fmt.Errorf("lines that were written: %w", err)
+		}
+		for line := range strings.Lines(string(b)) {
+			out[strings.TrimSuffix(line, "\n")]++
+		}
+	}
+	return out, nil
 }
 
 func (r *killReport) times(journal []envelope.Event, lives []lifetime) {

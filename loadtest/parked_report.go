@@ -95,7 +95,7 @@ func (r *parkedReport) finish() {
 	}
 }
 
-func (r parkedReport) print(p printer) {
+func (r parkedReport) say(p printer) {
 	p.say("%d calls parked for a person, each in a session of its own, within %.1f s (%.0f/s)",
 		r.Approvals, r.Parking.Seconds(), float64(r.Approvals)/max(r.Parking.Seconds(), 1e-9))
 	p.say("memory at rest: %.1f MB before, %.1f MB with them: %.1f KB each; threads: %d before, %d with them",

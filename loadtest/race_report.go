@@ -52,7 +52,7 @@ func (r *raceReport) finish() {
 	}
 }
 
-func (r raceReport) print(p printer) {
+func (r raceReport) say(p printer) {
 	p.say("%d answers to one approval at once, half of them yes, over %d connections: the last was told after %.0f ms; p50 %.0f ms, p99 %.0f ms",
 		r.Deciders, r.Connections, ms(r.Took), ms(r.Each.P50), ms(r.Each.P99))
 	p.say("%d won (%s), %d were told that it was decided as they say, %d otherwise; %d questions were asked again", r.Won, r.Winner, r.Same, r.Lost, r.Again)

@@ -10,12 +10,15 @@ import (
 // role is what a sender does to his sessions.
 type role struct {
 	name  string
-	open  func(sender, n int) string  // the command that each session begins with; nil for none
-	again int                         // messages after which it is sent again; 0: never
-	text  func(rnd *rand.Rand) string // what follows the marker
-	stop  float64                     // share of the messages that are followed by a stop
-	pause time.Duration               // behind each message
+	open  func(sender, n int) string // the command that each session begins with; nil for none
+	again int                        // messages after which it is sent again; 0: never
+	text  wording                    // what follows the marker
+	stop  float64                    // share of the messages that are followed by a stop
+	pause time.Duration              // behind each message
 }
+
+// wording makes the text of a message; m is its marker.
+type wording func(rnd *rand.Rand, m string) string
 
 // Models of the fake provider. The flaky ones refuse whatever they are asked. Most say that it will be long, so that the
 // fallback is asked at once and they are on hold from then on; that is why a session changes from one to the next.
@@ -30,7 +33,36 @@ const (
 	stopMax      = 250 // milliseconds between a message and its stop
 )
 
-func babble(rnd *rand.Rand) string { return strings.Repeat("la ", rnd.IntN(60)) }
+func babble(rnd *rand.Rand, _ string) string { return strings.Repeat("la ", rnd.IntN(60)) }
+
+func before(order string) wording {
+	return func(rnd *rand.Rand, m string) string { return order + babble(rnd, m) }
+}
+
+// Tool calls of the mix "tools": one that may be repeated, and one that appends a line, which may not. The line is known by
+// the message, and belongs to a file of its sender.
+const (
+	callNow    = "!tool now {} "
+	linesFiles = "lines-*.txt"
+)
+
+func callWrite(m string) string {
+	id := strings.TrimPrefix(m, "mk-") // not the marker itself: that is counted where it stands
+	sender := id[:strings.LastIndexByte(id, '-')]
+	return fmt.Sprintf(`!tool write_file {"path":%q,"append":true,"content":%q} `, strings.Replace(linesFiles, "*", sender, 1), "line "+id+"\n")
+}
+
+func calling(calls ...func(m string) string) wording {
+	return func(rnd *rand.Rand, m string) string {
+		var text strings.Builder
+		for _, c := range calls {
+			text.WriteString(c(m))
+		}
+		return text.String() + babble(rnd, m)
+	}
+}
+
+func now(string) string { return callNow }
 
 func opening(text string) func(int, int) string { return func(int, int) string { return text } }
 
@@ -38,14 +70,27 @@ func chooseFlaky(sender, n int) string {
 	return fmt.Sprintf("/model fake/%s%d-%d", flakyModel, sender, n)
 }
 
+// Mixes of roles.
+const (
+	mixPlain = "plain"
+	mixAll   = "all"
+	mixTools = "tools"
+)
+
 var roles = map[string][]role{
-	"plain": {{name: "plain", text: babble}},
-	"all": {
+	mixPlain: {{name: "plain", text: babble}},
+	mixAll: {
 		{name: "plain", text: babble},
-		{name: "steer", open: opening("/queue steer"), text: func(rnd *rand.Rand) string { return "!rounds 3 " + babble(rnd) }},
-		{name: "stop", text: func(rnd *rand.Rand) string { return "!rounds 2 " + babble(rnd) }, stop: stopShare},
+		{name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
+		{name: "stop", text: before("!rounds 2 "), stop: stopShare},
 		{name: "fallback", open: chooseFlaky, again: 2, text: babble},
-		{name: "long", text: func(rnd *rand.Rand) string { return strings.Repeat("long ago ", 60+rnd.IntN(100)) }},
+		{name: "long", text: func(rnd *rand.Rand, _ string) string { return strings.Repeat("long ago ", 60+rnd.IntN(100)) }},
 		{name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
+	},
+	mixTools: {
+		{name: "clock", text: calling(now)},
+		{name: "write", text: calling(callWrite)},
+		{name: "both", text: calling(now, callWrite, now)},
+		{name: "stop", text: calling(callWrite, now), stop: stopShare},
 	},
 }

@@ -32,7 +32,8 @@ import (
 // standIn is the smallest daemon that keeps the promises: one process, one goroutine a session, everything folded from
 // the journal at its start. It lets the scenarios be tested without the product, and with a known bug.
 type standIn struct {
-	bug      string // "", "forget" (202 without an append) or "twice" (two answers)
+	home     string
+	bug      string // "", "forget" (202 without an append), "twice" (two answers) or "again" (calls have their effect twice)
 	model    string
 	callback string
 	js       jetstream.JetStream
@@ -58,6 +59,7 @@ type standInLane struct {
 	ended   []string // turns since the last compaction
 	compact *turnv1.CompactionStarted
 	claim   *turnv1.Claim     // of the turn that runs
+	call    *standInCall      // that it waits for
 	replies map[string]string // message → reply
 	dropped map[string]bool   // cancelled messages
 	show    []deliveryv1.Ref  // what is to be pushed
@@ -74,7 +76,7 @@ func standInMain() error {
 	if err != nil {
 		return err
 	}
-	d := &standIn{bug: os.Getenv("STANDIN_BUG"), lanes: map[session.ID]*standInLane{}}
+	d := &standIn{home: home, bug: os.Getenv("STANDIN_BUG"), lanes: map[session.ID]*standInLane{}}
 	listen := ""
 	for _, m := range standInField.FindAllStringSubmatch(string(conf), -1) {
 		*map[string]*string{"base_url": &d.model, "listen": &listen, "url": &d.callback}[m[1]] = m[2]
@@ -169,9 +171,9 @@ func (l *standInLane) fold(e envelope.Event) {
 		l.texts[e.ID], l.keys[e.Key] = b.Text, e.ID
 		l.inbox = append(l.inbox, e.ID)
 	case turnv1.Started:
-		l.claim, l.compact = &b.Claim, nil
+		l.claim, l.call, l.compact = &b.Claim, nil, nil
 	case turnv1.Continued:
-		l.claim = &b.Claim
+		l.claim, l.call = &b.Claim, nil
 	case turnv1.Resumed:
 		l.claim = &b.Claim
 	case turnv1.Completed:
@@ -235,6 +237,10 @@ func (l *standInLane) run() {
 func (l *standInLane) step() bool {
 	l.mu.Lock()
 	inbox, claim, show, tried := len(l.inbox), l.claim, append([]deliveryv1.Ref(nil), l.show...), l.tried
+	var call standInCall
+	if l.call != nil {
+		call = *l.call
+	}
 	orders, compact, ended := slices.Clone(l.orders), l.compact, slices.Clone(l.ended)
 	l.mu.Unlock()
 	var err error
@@ -247,6 +253,10 @@ func (l *standInLane) step() bool {
 		err = l.obey(orders[0])
 	case compact != nil || claim == nil && len(ended) >= standInTurns:
 		err = l.summarise(compact, ended)
+	case call.done:
+		err = l.goOn(*claim)
+	case call.ID != "":
+		err = l.calling(call)
 	case claim != nil:
 		c := *claim
 		c.Attempt++

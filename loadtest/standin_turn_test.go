@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -60,7 +61,7 @@ func (l *standInLane) foldCommand(e envelope.Event) {
 		}
 		l.inbox = slices.DeleteFunc(l.inbox, func(id string) bool { return slices.Contains(b.Answers, id) })
 		if b.Turn != "" {
-			l.claim = nil
+			l.claim, l.call = nil, nil
 			l.ended = append(l.ended, b.Turn)
 		}
 		l.obeyed(e, b.By, b.Text)
@@ -68,6 +69,8 @@ func (l *standInLane) foldCommand(e envelope.Event) {
 		l.compact = &b
 	case turnv1.SessionCompacted:
 		l.compact, l.ended = nil, nil
+	default:
+		l.foldCall(e)
 	}
 }
 
@@ -133,7 +136,9 @@ func (l *standInLane) summarise(running *turnv1.CompactionStarted, ended []strin
 
 type standInAnswer struct {
 	Content string
-	Calls   []json.RawMessage `json:"tool_calls"`
+	Calls   []struct {
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
 }
 
 func (l *standInLane) ask(model string, messages ...any) (standInAnswer, error) {
@@ -158,53 +163,59 @@ func (l *standInLane) ask(model string, messages ...any) (standInAnswer, error) 
 	return a.Choices[0].Message, nil
 }
 
-// answer makes the turn's model calls from the claim on.
+// answer makes the turn's next model call.
 func (l *standInLane) answer(c turnv1.Claim) error {
-	for {
-		var conversation []any
-		l.mu.Lock()
-		model := l.chosen
-		for _, id := range c.Messages {
-			conversation = append(conversation, map[string]any{"role": "user", "content": l.texts[id]})
-		}
-		l.mu.Unlock()
-		for range c.Round - 1 { // what the calls were does not matter to the fake model
-			conversation = append(conversation, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{}}})
-		}
-		out := turnv1.Outcome{Turn: c.Turn, Round: c.Round, Attempt: c.Attempt, Model: "fake/echo"}
-		if model == "" {
-			model = "echo"
-		}
-		got, err := l.ask(model, conversation...)
-		if err != nil {
-			out.Model, out.Tried = "fake/second", []turnv1.Try{{Model: "fake/" + model, Cause: turnv1.ModelUnavailable}}
-			if got, err = l.ask("second", conversation...); err != nil {
-				return err
-			}
-		}
-		if len(got.Calls) == 0 {
-			done := turnv1.Completed{Outcome: out, Answers: c.Messages, Text: got.Content}
-			if _, err = l.append("", done); err == nil && l.d.bug == "twice" {
-				_, err = l.append("", done)
-			}
-			return err
-		}
-		call := turnv1.Call{ID: "c", Tool: "none", Arguments: json.RawMessage(`{}`), Refusal: "there is no such tool"}
-		if _, err := l.append("", turnv1.Stepped{Outcome: out, Calls: []turnv1.Call{call}}); err != nil {
-			return err
-		}
-		c.Round, c.Attempt = c.Round+1, 1
-		l.mu.Lock()
-		if l.queue == "steer" {
-			for _, id := range l.inbox {
-				if !slices.Contains(c.Messages, id) {
-					c.Messages = append(slices.Clone(c.Messages), id)
-				}
-			}
-		}
-		l.mu.Unlock()
-		if _, err := l.append("", turnv1.Continued{Claim: c}); err != nil {
+	var conversation []any
+	l.mu.Lock()
+	model := l.chosen
+	for _, id := range c.Messages {
+		conversation = append(conversation, map[string]any{"role": "user", "content": l.texts[id]})
+	}
+	l.mu.Unlock()
+	for range c.Round - 1 { // what the calls were does not matter to the fake model
+		conversation = append(conversation, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{}}})
+	}
+	out := turnv1.Outcome{Turn: c.Turn, Round: c.Round, Attempt: c.Attempt, Model: "fake/echo"}
+	if model == "" {
+		model = "echo"
+	}
+	got, err := l.ask(model, conversation...)
+	if err != nil {
+		out.Model, out.Tried = "fake/second", []turnv1.Try{{Model: "fake/" + model, Cause: turnv1.ModelUnavailable}}
+		if got, err = l.ask("second", conversation...); err != nil {
 			return err
 		}
 	}
+	if len(got.Calls) == 0 {
+		done := turnv1.Completed{Outcome: out, Answers: c.Messages, Text: got.Content}
+		if _, err = l.append("", done); err == nil && l.d.bug == "twice" {
+			_, err = l.append("", done)
+		}
+		return err
+	}
+	f := got.Calls[0].Function
+	call := turnv1.Call{ID: fmt.Sprintf("c%d", c.Round), Tool: f.Name, Arguments: json.RawMessage(f.Arguments)}
+	if f.Name == fakemodel.UnknownTool {
+		call.Refusal = "there is no such tool"
+	}
+	_, err = l.append("", turnv1.Stepped{Outcome: out, Calls: []turnv1.Call{call}})
+	return err
+}
+
+// goOn claims the round after the calls.
+func (l *standInLane) goOn(c turnv1.Claim) error {
+	c.Round, c.Attempt = c.Round+1, 1
+	l.mu.Lock()
+	if l.queue == "steer" {
+		for _, id := range l.inbox {
+			if !slices.Contains(c.Messages, id) {
+				c.Messages = append(slices.Clone(c.Messages), id)
+			}
+		}
+	}
+	l.mu.Unlock()
+	if _, err := l.append("", turnv1.Continued{Claim: c}); err != nil {
+		return err
+	}
+	return l.answer(c)
 }

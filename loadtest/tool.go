@@ -167,11 +167,11 @@ func (r toolReport) print(p printer) {
 		p.say("")
 	}
 	if r.Parked != nil {
-		r.Parked.print(p)
+		r.Parked.say(p)
 		p.say("")
 	}
 	if r.Race != nil {
-		r.Race.print(p)
+		r.Race.say(p)
 	}
 	printGoals(p, r.Goals)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
 	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -110,5 +111,63 @@ func TestWebAnswersAsTheProductDoes(t *testing.T) {
 	r, err := c.Wait(t.Context(), a.ID, time.Second)
 	if err != nil || r.Status != "completed" || r.Text != "You said: mk-a-0-1" {
 		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+func TestCallsBelongToTheirTurn(t *testing.T) {
+	s, err := session.New("main", "http", "default", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []store.Record
+	add := func(id, cause string, b envelope.Body) {
+		e := envelope.Event{ID: id, Cause: cause, Session: s, Cursor: uint64(len(list) + 1), Body: b}
+		list = append(list, store.Record{Event: e, Subject: e.Subject(), Header: 10, Data: 10})
+	}
+	out := turnv1.Outcome{Turn: "m/t", Round: 1}
+	call := callv1.Request{Turn: "m/t", Call: "c", Executor: "builtin"}
+	add("m", "", messagev1.Received{Text: "x"})
+	add("a", "", turnv1.Started{Claim: turnv1.Claim{Turn: "m/t", Messages: []string{"m"}}})
+	add("b", "", turnv1.Stepped{Outcome: out})
+	add("c", "", callv1.Dispatched{Request: call})
+	add("d", "", callv1.Started{Executor: "builtin", Turn: "m/t", Call: "c", Attempt: 1})
+	add("e", "", callv1.Completed{Executor: "builtin", Turn: "m/t", Call: "c", Attempt: 1, Outcome: callv1.OK})
+	add("f", "", turnv1.Continued{Claim: turnv1.Claim{Turn: "m/t", Messages: []string{"m"}, Round: 2}})
+	add("g", "", turnv1.Completed{Outcome: out, Answers: []string{"m"}})
+	add("h", "", deliveryv1.Sent{Ref: deliveryv1.Ref{Delivery: "g"}})
+	shape, err := floor.ShapeOf(list, append([]store.Bell{
+		{Stream: subject.Journal, Name: "builtin", Filters: []string{subject.OfKind("call.dispatched.builtin")}},
+	}, bells...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shape.Steps) != len(list) || shape.Answered != 7 || len(shape.Steps[3].Rings) != 1 || shape.Steps[5].Suffix != "builtin" {
+		t.Errorf("%+v", shape)
+	}
+}
+
+func TestWebFloorGoesOnWhileTheModelAsksForTools(t *testing.T) {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	w, err := floor.StartWeb(m.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	c := client.New(w.URL(), "", 1)
+	defer c.Close()
+	for text, calls := range map[string]int64{"!tool now {} hi": 2, "!rounds 3": 3, "hi": 1} {
+		before := m.Total()
+		a, err := c.Send(t.Context(), client.Message{Session: "s", Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Wait(t.Context(), a.ID, time.Second)
+		if err != nil || r.Text != "You said: "+text || m.Total()-before != calls {
+			t.Errorf("%q: %+v, %v after %d model calls, want %d", text, r, err, m.Total()-before, calls)
+		}
 	}
 }

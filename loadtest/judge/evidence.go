@@ -34,6 +34,8 @@ type Evidence struct {
 	Pushed   map[string]int   // pushed replies by marker; nil when nobody was there to receive
 	Asked    map[string]int   // requests to the model by marker; nil when not known
 	MayFail  bool             // the model fails by plan
+	Again    map[string]bool  // tools whose calls may be carried out twice
+	Lines    map[string]int   // what calls have written, line by line, and how often; nil when not known
 }
 
 // Kind is the promise that was broken.
@@ -75,7 +77,12 @@ type Counts struct {
 	Rounds    int            `json:"rounds_max"` // of a turn
 	Stopped   int            `json:"stopped"`    // messages that a stop cancelled
 	Interrupt int            `json:"interrupted"`
+	Calls     int            `json:"calls"`       // of tools, that left their turn
+	Again     int            `json:"calls_again"` // claims beyond the first
+	Outcomes  map[string]int `json:"outcomes"`    // of calls
 }
+
+func (c Counts) outcome(name string) { c.Outcomes[name]++ }
 
 // Verdict is all that was found.
 type Verdict struct {

@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -32,6 +33,8 @@ type history struct {
 	queue      string                    // the mode that the session has chosen, or ""
 	compaction *turnv1.CompactionStarted // the one that runs
 
+	calls map[string]*call // by turn and id
+
 	open    *turn           // the one that runs
 	ended   map[string]bool // turns by id
 	started int             // place of the last message that a turn claimed; -1
@@ -59,7 +62,7 @@ type final struct {
 func newHistory(c *court, id session.ID) *history {
 	return &history{
 		court: c, id: id, byID: map[string]*received{}, byKey: map[string]*received{}, commands: map[string]*command{},
-		ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1,
+		calls: map[string]*call{}, ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1,
 	}
 }
 
@@ -85,6 +88,7 @@ func (h *history) fold(e envelope.Event) {
 	case turnv1.Started:
 		h.start(e, b.Claim)
 	case turnv1.Continued:
+		h.answered(e, b.Turn)
 		h.claim(e, b.Claim, h.nextRound)
 		h.court.counts.Rounds = max(h.court.counts.Rounds, b.Round)
 	case turnv1.Resumed:
@@ -92,8 +96,12 @@ func (h *history) fold(e envelope.Event) {
 		h.claim(e, b.Claim, h.nextAttempt)
 	case turnv1.Stepped:
 		h.tried(b.Outcome)
+		h.asked(e, b)
+	case callv1.Event:
+		h.called(e, b)
 	case turnv1.Completed:
 		h.tried(b.Outcome)
+		h.answered(e, b.Turn)
 		h.end(e, b.Turn, b.Answers, statusCompleted, b.Text)
 	case turnv1.Failed:
 		h.tried(b.Outcome)
@@ -267,6 +275,7 @@ func (h *history) rest() {
 			h.say(Stuck, c.event, "the command %s (%s) has no answer", c.verb, c.event.ID)
 		}
 	}
+	h.openCalls()
 	for _, d := range h.shown {
 		if !d.done() {
 			h.say(Stuck, d.event, "the delivery of %s is %s", d.event.Kind(), d.state)

@@ -14,7 +14,7 @@ import (
 // Judge looks at everything once.
 func Judge(ev Evidence) Verdict {
 	c := &court{ev: ev, sessions: map[session.ID]*history{}, marked: map[string]*received{}}
-	c.counts = Counts{Accepted: len(ev.Messages), Events: map[string]int{}, Failures: map[string]int{}}
+	c.counts = Counts{Accepted: len(ev.Messages), Events: map[string]int{}, Failures: map[string]int{}, Outcomes: map[string]int{}}
 	for _, e := range ev.Journal {
 		c.counts.Events[e.Kind()]++
 		h := c.sessions[e.Session]
@@ -31,6 +31,7 @@ func Judge(ev Evidence) Verdict {
 	c.commanders()
 	c.pushes()
 	c.model()
+	c.effects()
 	c.counts.Sessions = len(c.sessions)
 	slices.SortStableFunc(c.found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Cursor, b.Cursor))

@@ -1,8 +1,11 @@
 package judge
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -16,6 +19,8 @@ type Moments struct {
 	Waiting    int `json:"waiting"`    // a message waited beside a turn that runs in queue mode steer
 	Steered    int `json:"steered"`    // a turn ran that a message had joined
 	Rounds     int `json:"rounds"`     // a turn was in its second round or later
+	Calls      int `json:"calls"`      // a turn waited for a tool call
+	Claims     int `json:"claims"`     // a tool call was claimed: it may have run or not
 }
 
 // scene is what goes on in one session.
@@ -26,8 +31,9 @@ type scene struct {
 	waiting    map[string]bool
 	turn       string
 	round      int
-	began      int // messages of the turn's first claim
-	messages   int // of the last
+	began      int             // messages of the turn's first claim
+	messages   int             // of the last
+	calls      map[string]bool // that have no outcome; true when they are claimed
 }
 
 // MomentsOf reads the journal up to each kill. Both are in order of time; queue is the agent's mode.
@@ -40,7 +46,7 @@ func MomentsOf(journal []envelope.Event, queue string, kills []time.Time) Moment
 			e := journal[next]
 			s := scenes[e.Session]
 			if s == nil {
-				s = &scene{queue: queue, stops: map[string]bool{}, waiting: map[string]bool{}}
+				s = &scene{queue: queue, stops: map[string]bool{}, waiting: map[string]bool{}, calls: map[string]bool{}}
 				scenes[e.Session] = s
 			}
 			s.fold(e, queue)
@@ -63,6 +69,8 @@ func (m *Moments) look(scenes map[session.ID]*scene) {
 	count(&m.Stop, func(s *scene) bool { return len(s.stops) > 0 })
 	count(&m.Waiting, func(s *scene) bool { return s.turn != "" && s.queue == steer && len(s.waiting) > 0 })
 	count(&m.Steered, func(s *scene) bool { return s.turn != "" && s.messages > s.began })
+	count(&m.Calls, func(s *scene) bool { return len(s.calls) > 0 })
+	count(&m.Claims, func(s *scene) bool { return slices.Contains(slices.Collect(maps.Values(s.calls)), true) })
 	count(&m.Rounds, func(s *scene) bool { return s.turn != "" && s.round > 1 })
 }
 
@@ -81,6 +89,18 @@ func (s *scene) fold(e envelope.Event, queue string) {
 		s.claim(b.Claim)
 	case turnv1.Resumed:
 		s.claim(b.Claim)
+	case turnv1.Stepped:
+		for _, c := range b.Calls {
+			if c.Refusal == "" && c.Answer == "" {
+				s.calls[c.ID] = false
+			}
+		}
+	case callv1.Started:
+		s.calls[b.Call] = true
+	case callv1.Completed:
+		delete(s.calls, b.Call)
+	case callv1.Denied:
+		delete(s.calls, b.Call)
 	case turnv1.Completed:
 		s.end()
 	case turnv1.Failed:
@@ -116,4 +136,7 @@ func (s *scene) claim(c turnv1.Claim) {
 	}
 }
 
-func (s *scene) end() { s.turn, s.round, s.began, s.messages, s.compaction = "", 0, 0, 0, false }
+func (s *scene) end() {
+	clear(s.calls)
+	s.turn, s.round, s.began, s.messages, s.compaction = "", 0, 0, 0, false
+}
