@@ -75,17 +75,17 @@ func (a *agent) problems() []string {
 type agents map[string]*agent
 
 // newAgents fills in defaults and checks.
-func newAgents(configured map[string]Agent, c Catalog, prices price.Table) (agents, error) {
+func newAgents(configured map[string]Agent, c Catalog, prices price.Table, secrets []string) (agents, error) {
 	list := agents{}
 	for name, a := range configured {
-		made, err := newAgent(a, c, prices)
+		made, err := newAgent(a, c, prices, secrets)
 		if err != nil {
 			return nil, fmt.Errorf("agent %s: %w", name, err)
 		}
 		list[name] = made
 	}
 	if list[MainAgent] == nil {
-		made, err := newAgent(Agent{}, c, prices)
+		made, err := newAgent(Agent{}, c, prices, secrets)
 		if err != nil {
 			return nil, fmt.Errorf("agent %s: %w", MainAgent, err)
 		}
@@ -94,7 +94,7 @@ func newAgents(configured map[string]Agent, c Catalog, prices price.Table) (agen
 	return list, nil
 }
 
-func newAgent(a Agent, c Catalog, prices price.Table) (*agent, error) {
+func newAgent(a Agent, c Catalog, prices price.Table, secrets []string) (*agent, error) {
 	if a.Instructions == "" {
 		a.Instructions = DefaultInstructions
 	}
@@ -130,7 +130,7 @@ func newAgent(a Agent, c Catalog, prices price.Table) (*agent, error) {
 		if err := workspace.Ensure(a.Workspace); err != nil {
 			return nil, fmt.Errorf("workspace: %w", err)
 		}
-		if made.space, err = workspace.Open(a.Workspace); err != nil {
+		if made.space, err = workspace.Open(a.Workspace, secrets...); err != nil {
 			return nil, fmt.Errorf("workspace: %w", err)
 		}
 	}

@@ -36,6 +36,7 @@ type Config struct {
 	Agents  map[string]Agent // by name; MainAgent stands in for all others
 	Prices  price.Table
 	Budgets Budgets
+	Secrets []string // values that no model is shown
 	Log     *slog.Logger
 }
 
@@ -106,7 +107,7 @@ func New(c Config) (*Service, error) {
 }
 
 func newCaller(c Config, live Live, store router.Store, tools Catalogue) (*caller, error) {
-	list, err := newAgents(c.Agents, c.Catalog, c.Prices)
+	list, err := newAgents(c.Agents, c.Catalog, c.Prices, c.Secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/tools"
 )
 
-// findTools makes the gate, the executor of built-in tools and the approvals.
+// findTools makes the gate, the executor of built-in tools and the approvals, and tells the turns which secrets there are.
 func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 	if t.has("approvals") {
 		key, err := e.Home.ApprovalKey()
@@ -27,7 +27,7 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 		p.approving = &approvals.Config{Key: key, Approvers: e.Config.ApproversOr(), TTL: time.Duration(e.Config.Approvals.Expire)}
 	}
 	var search config.WebSearch
-	if t.has("tools") || t.has("builtin") {
+	if t.has("tools") || t.has("builtin") || t.has("turns") {
 		var err error
 		if search, err = e.findSearch(); err != nil {
 			return err
@@ -35,6 +35,9 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 		if err := e.knowSecrets(t); err != nil {
 			return err
 		}
+	}
+	if p.taking != nil {
+		p.taking.Secrets = e.known()
 	}
 	if t.has("tools") {
 		p.gating = e.gating()

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxRead  = 64 << 10 // bytes of a file in one answer
+	maxRead  = 56 << 10 // bytes of a file in one answer
 	headSize = 8 << 10  // bytes that decide whether a file is text
 	maxCount = 16 << 20 // bytes of a file whose lines are counted for the note
 )

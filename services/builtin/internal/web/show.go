@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxPart    = 64 << 10 // of a page's text in one result
+	maxPart    = 56 << 10 // of a page's text in one result
 	maxExcerpt = 1000     // of what comes with a status of failure
 	maxTitle   = 300
 )

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/services/turns/prompt"
 )
 
@@ -28,6 +29,8 @@ const (
 type Workspace struct {
 	dir string
 	now func() time.Time
+	// redact takes secrets out of texts; a person may have written one into a file, and no model is to see it.
+	redact func(string) string
 
 	mu      sync.Mutex // guards what follows; held while the disk is read
 	checked time.Time  // zero: never
@@ -55,8 +58,9 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s", p.Path, p.Text)
 }
 
-// Open is the workspace in folder dir, which must exist (see Ensure). It holds no handles, so it needs no closing.
-func Open(dir string) (*Workspace, error) {
+// Open is the workspace in folder dir, which must exist (see Ensure). It holds no handles, so it needs no closing. The
+// secrets, and what looks like one, are taken out of all that it gives.
+func Open(dir string, secrets ...string) (*Workspace, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
@@ -68,7 +72,7 @@ func Open(dir string) (*Workspace, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open workspace: %s is not a folder", abs)
 	}
-	w := &Workspace{dir: abs, now: time.Now}
+	w := &Workspace{dir: abs, now: time.Now, redact: func(text string) string { return secret.Redact(text, secrets) }}
 	for i, name := range names {
 		w.docs[i].path = name
 	}
@@ -103,6 +107,7 @@ func (w *Workspace) Skill(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read skill %s: %w", name, err)
 	}
+	text = w.redact(text)
 	if left > 0 {
 		text += fmt.Sprintf("\n[cut: the last %d bytes of this skill are left out]\n", left)
 	}
@@ -157,10 +162,13 @@ func (w *Workspace) compose() {
 			w.problems = append(w.problems, Problem{Path: e.path, Text: fmt.Sprintf(
 				"only the first %d bytes are shown to the model, %d are left out (at most %d a file, %d all together)", len(text), left, maxFile, maxFiles)})
 		}
-		w.files = append(w.files, prompt.File{Name: e.path, Text: text, Cut: left})
+		w.files = append(w.files, prompt.File{Name: e.path, Text: w.redact(text), Cut: left})
 	}
 	var wrong []Problem
 	w.skills, w.paths, wrong = w.folders.compose()
+	for i := range w.skills { // made just now
+		w.skills[i].Description = w.redact(w.skills[i].Description)
+	}
 	w.problems = slices.Concat(w.problems, wrong)
 }
 
