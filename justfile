@@ -46,6 +46,10 @@ build:
 loadtest-turn *ARGS:
     go run ./loadtest turn {{ARGS}}
 
+# a turn with a tool call, parked approvals, racing decisions
+loadtest-tool *ARGS:
+    go run ./loadtest tool {{ARGS}}
+
 # kill -9 at random instants under load: nothing lost, doubled, out of order or stuck
 loadtest-kill *ARGS:
     go run ./loadtest kill {{ARGS}}
