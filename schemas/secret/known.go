@@ -2,40 +2,120 @@ package secret
 
 import (
 	"encoding/base64"
+	hexadecimal "encoding/hex"
+	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // minKnown is the shortest secret that is looked for; a shorter one is a placeholder, and taking it out would garble texts.
 const minKnown = 4
 
-// spellings are the places of one known secret in text: as it is, percent-encoded in any way, in base64.
-func spellings(text, known string) []Span {
+// leastSplit is the shortest secret that is looked for across spaces: shorter ones can be made of words of a sentence.
+const leastSplit = 8
+
+// view is a text as somebody may read it. from says where each byte, and the end, stand in the text itself; nil: there.
+type view struct {
+	text  string
+	from  []int
+	tight bool // without white space
+}
+
+// views are a text as it is, percent-decoded, and without white space: a long line that was broken says the same.
+func views(text string) []view {
+	all := []view{{text: text}}
+	if strings.Contains(text, "%") {
+		plain, from := unpercent(text)
+		all = append(all, view{text: plain, from: from})
+	}
+	if plain, from := unspaced(text); len(plain) < len(text) {
+		all = append(all, view{text: plain, from: from, tight: true})
+	}
+	return all
+}
+
+func (v view) span(start, end int, kind string) Span {
+	if v.from == nil {
+		return Span{start, end, kind}
+	}
+	last := v.from[end]
+	if v.tight && end > start {
+		last = v.from[end-1] + 1 // not the space behind it
+	}
+	return Span{v.from[start], last, kind}
+}
+
+// spellings are the places of one known secret in a text that was read in all views: as it is, as in a text of JSON, in
+// base64, in hexadecimal digits; percent-encoded in any way; broken into lines.
+func spellings(all []view, known string) []Span {
 	if len(known) < minKnown {
 		return nil
 	}
 	const kind = "a secret of this installation"
 	var found []Span
-	each(text, known, func(start, end int) { found = append(found, Span{start, end, kind}) })
-	if strings.Contains(text, "%") {
-		plain, from := unpercent(text)
-		each(plain, known, func(start, end int) { found = append(found, Span{from[start], from[end], kind}) })
-	}
-	for _, core := range cores(known) {
-		for at := 0; ; {
-			i := strings.Index(text[at:], core)
-			if i < 0 {
-				break
+	for _, v := range all {
+		wanted := written(known)
+		if v.tight {
+			if wanted[0], _ = unspaced(known); len(wanted[0]) < leastSplit {
+				continue
 			}
-			// What stands around it holds the rest of the secret's bits, and is of no use without them.
-			start := at + i
-			for start > at && encoded[text[start-1]] {
-				start--
+		}
+		for _, w := range wanted {
+			each(v.text, w, func(start, end int) { found = append(found, v.span(start, end, kind)) })
+		}
+		for _, core := range cores(known) {
+			for at := 0; ; {
+				i := strings.Index(v.text[at:], core)
+				if i < 0 {
+					break
+				}
+				start := at + i
+				at = start + len(core)
+				if !v.tight { // there, what stands around it are other words
+					// What stands around it holds the rest of the secret's bits, and is of no use without them.
+					for start > 0 && encoded[v.text[start-1]] {
+						start--
+					}
+					at = run(v.text, at, encoded)
+				}
+				found = append(found, v.span(start, at, kind))
 			}
-			at = run(text, at+i+len(core), encoded)
-			found = append(found, Span{start, at, kind})
 		}
 	}
 	return found
+}
+
+// written are the ways to write a secret down letter by letter: the secret itself is the first.
+func written(known string) []string {
+	out := []string{known, hexadecimal.EncodeToString([]byte(known))}
+	out = append(out, strings.ToUpper(out[1]))
+	for _, html := range []bool{false, true} {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(html)
+		if e.Encode(known) == nil {
+			text := strings.TrimSuffix(b.String(), "\n")
+			out = append(out, text[1:len(text)-1], strings.ReplaceAll(text[1:len(text)-1], "/", `\/`))
+		}
+	}
+	slices.Sort(out[1:])
+	return slices.DeleteFunc(slices.Compact(out), func(w string) bool { return w == "" })
+}
+
+// unspaced is text without white space.
+func unspaced(text string) (plain string, from []int) {
+	i := strings.IndexAny(text, " \t\r\n")
+	if i < 0 {
+		return text, nil
+	}
+	out := make([]byte, 0, len(text))
+	from = make([]int, 0, len(text)+1)
+	for i := range len(text) {
+		if c := text[i]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			out, from = append(out, c), append(from, i)
+		}
+	}
+	return string(out), append(from, len(text))
 }
 
 var encoded = class("0-9A-Za-z+/_=-")

@@ -41,8 +41,11 @@ func Redact(text string, known []string) string {
 	// Taking one thing out can show another to be one (what stood before a key was a letter, and is a bracket now).
 	for range 3 {
 		found := Find(text)
-		for _, k := range known {
-			found = append(found, spellings(text, k)...)
+		if len(known) > 0 {
+			all := views(text)
+			for _, k := range known {
+				found = append(found, spellings(all, k)...)
+			}
 		}
 		if len(found) == 0 {
 			return text
@@ -52,9 +55,14 @@ func Redact(text string, known []string) string {
 	return text
 }
 
-// Contains says whether one of the known secrets stands in text: as it is, percent-encoded in any way, or in base64.
+// Contains says whether one of the known secrets stands in text: as it is, percent-encoded in any way, as in JSON, in base64
+// or hexadecimal digits, or broken into lines.
 func Contains(text string, known []string) bool {
-	return slices.ContainsFunc(known, func(k string) bool { return len(spellings(text, k)) > 0 })
+	if len(known) == 0 {
+		return false
+	}
+	all := views(text)
+	return slices.ContainsFunc(known, func(k string) bool { return len(spellings(all, k)) > 0 })
 }
 
 func without(text string, found []Span) string {

@@ -192,3 +192,31 @@ func BenchmarkFind(b *testing.B) {
 		secret.Find(text)
 	}
 }
+
+// What a program prints breaks long lines, escapes, or shows bytes as digits.
+func TestKnownSecretsAsProgramsPrintThem(t *testing.T) {
+	const known = `canary/SECRET+0123"456789\abcdef`
+	wrap := func(text string, n int) string {
+		var b strings.Builder
+		for len(text) > n {
+			b.WriteString(text[:n] + "\r\n  ")
+			text = text[n:]
+		}
+		return b.String() + text
+	}
+	in64 := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 40) + known + strings.Repeat("y", 40)))
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(known)
+	for name, text := range map[string]string{
+		"broken lines": wrap(known, 10), "base64 -w 76": wrap(in64, 76), "xxd -p": wrap(fmt.Sprintf("%x", known), 60), "hex": fmt.Sprintf("%X", known),
+		"json": quoted, "json of others": strings.ReplaceAll(quoted, "/", `\/`), "one a line": wrap(known, 1),
+	} {
+		got := secret.Redact("before "+text+" after", []string{known})
+		if !secret.Contains(text, []string{known}) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") ||
+			!strings.Contains(got, secret.Removed) || strings.Contains(got, "SECRET") || strings.Contains(got, fmt.Sprintf("%x", known[12:20])) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := secret.Redact("a pass word", []string{"password"[:7]}); got != "a pass word" {
+		t.Errorf("short words are joined: %q", got)
+	}
+}

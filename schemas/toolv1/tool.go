@@ -68,8 +68,8 @@ func (t Tool) Digest() string {
 	if err == nil {
 		raw, err = canonical.JSON(raw)
 	}
-	if err != nil { // a schema that is no JSON: never equal to a good one
-		raw = []byte("broken " + t.Name)
+	if err != nil { // a schema without a canonical form: it changes with every field all the same, and equals no good one
+		raw = fmt.Appendf(nil, "broken %#v", t)
 	}
 	return canonical.Digest(raw)
 }

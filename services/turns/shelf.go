@@ -85,6 +85,9 @@ func (s *shelf) refresh(ctx context.Context) {
 		case err == nil:
 			s.failed, s.known = false, true
 			s.stock(read)
+			if len(s.tools) == 0 { // an executor that starts is noticed at once: else the first message finds no tools
+				s.fresh = time.Time{}
+			}
 		case ctx.Err() != nil: // nobody waits for it any more
 			s.fresh = time.Time{}
 		case !s.failed:

@@ -103,6 +103,25 @@ func TestShelf(t *testing.T) {
 	})
 }
 
+// TestAnEmptyShelfIsLookedAtAgain: the first executor that starts is noticed by the next message.
+func TestAnEmptyShelfIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := &store{}
+		s := newShelf(from, slog.New(slog.DiscardHandler))
+		for _, want := range []string{"", "", "read", "read"} {
+			if want != "" {
+				from.tools = map[string]string{"builtin": "read"}
+			}
+			if got := offered(s, &agent{}, false); got != want {
+				t.Errorf("offered %q, want %q", got, want)
+			}
+		}
+		if from.asked != 3 {
+			t.Errorf("it was read %d times", from.asked)
+		}
+	})
+}
+
 // TestTheShelfIsThereMeanwhile: a slow look at the catalogue keeps nobody waiting but those who have nothing yet.
 func TestTheShelfIsThereMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -130,7 +130,7 @@ func (s State) stepped(ev envelope.Event, b turnv1.Stepped) State {
 		switch {
 		case c.Refusal != "":
 			call.Done, call.Own, call.Failed, call.Result = true, true, true, "not called: "+c.Refusal
-			if s.Turn.failures(calls, call) == 1 {
+			if s.Turn.failures(call) == 1 {
 				call.note(noteAgain)
 			}
 		case c.Answer != "":
@@ -185,7 +185,7 @@ func (s State) result(ev envelope.Event, turn, call string, end func(*Call)) Sta
 	return s.openCall(turn, call, func(t *Turn, c *Call) {
 		c.Done, c.Waits = true, ""
 		end(c)
-		if c.Failed && t.failures(nil, *c) == 2 { // this one included
+		if c.Failed && t.failures(*c) == 2 { // this one included
 			c.note(noteAgain)
 		}
 		t.Cause = ev.ID

@@ -21,8 +21,9 @@ func (c Call) identity() string {
 	return c.Tool + "\x00" + string(args)
 }
 
-// failures is how often c has failed in the turn, and among more.
-func (t *Turn) failures(more []Call, c Call) int {
+// failures is in how many steps of the turn c has failed. The same call many times in one step is one try: the model has
+// not been told of any yet.
+func (t *Turn) failures(c Call) int {
 	want, n := "", 0
 	count := func(calls []Call) {
 		for _, other := range calls {
@@ -34,20 +35,20 @@ func (t *Turn) failures(more []Call, c Call) int {
 			}
 			if other.identity() == want {
 				n++
+				return
 			}
 		}
 	}
 	for _, e := range t.Entries {
 		count(e.Calls)
 	}
-	count(more)
 	return n
 }
 
 // loops is the tool of a call that has failed too often, or "". Only a call of the last step can have become one.
 func (t *Turn) loops() (tool string, found bool) {
 	for _, c := range t.lastCalls() {
-		if c.Failed && t.failures(nil, c) >= maxFailures {
+		if c.Failed && t.failures(c) >= maxFailures {
 			return c.Tool, true
 		}
 	}

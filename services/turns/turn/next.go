@@ -202,7 +202,7 @@ func (s State) run(v machine.View, r Rules) machine.Step {
 	case t.Open:
 		return t.call(v, r.Limits)
 	case slices.ContainsFunc(t.calls(), func(c Call) bool { return !c.Done }):
-		return nil
+		return s.abandon()
 	case t.Overflows >= maxOverflows:
 		return t.fail(turnv1.ContextOverflow,
 			"This conversation is too long for the model, even after it was shortened. "+
@@ -219,6 +219,20 @@ func (s State) run(v machine.View, r Rules) machine.Step {
 		messages = appended(messages, ids(waiting)...)
 	}
 	return machine.Append{Body: turnv1.Continued{Claim: t.newClaim(v, r.Limits, t.Claim.Round+1, 1, messages)}, Cause: t.Cause, Claim: true}
+}
+
+// abandon ends a turn that waited for nothing but people when a new beginning was asked for: it would have to wait with them,
+// for a day perhaps. What binds is what the turn waited for then, and not now: a call that is parked later rings nobody here.
+func (s State) abandon() machine.Step {
+	t := s.Turn
+	for _, it := range s.Inbox {
+		if it.Ends == t.ID && it.EndsRound == t.Claim.Round {
+			return machine.Append{Cause: it.ID, Tell: t.owner(), Body: turnv1.Cancelled{
+				Turn: t.ID, Answers: slices.Clone(t.Messages), By: it.ID, Reason: turnv1.Stopped, Text: "Stopped: a new beginning was asked for.",
+			}}
+		}
+	}
+	return nil
 }
 
 // call is the step while a model call is claimed. A deadline that has passed ends the claim for its owner too.

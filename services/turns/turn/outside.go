@@ -59,7 +59,11 @@ func (s State) command(id string, b messagev1.Control) State {
 		}
 		s.Stop = stop
 	case messagev1.New, messagev1.Compact:
-		s.Inbox = appended(s.Inbox, Item{ID: id, Verb: b.Verb, Keep: b.Verb == messagev1.New && b.Argument == Keep})
+		it := Item{ID: id, Verb: b.Verb, Keep: b.Verb == messagev1.New && b.Argument == Keep}
+		if t := s.Turn; b.Verb == messagev1.New && t != nil && !t.Open && t.parked() {
+			it.Ends, it.EndsRound = t.ID, t.Claim.Round
+		}
+		s.Inbox = appended(s.Inbox, it)
 	case messagev1.Model, messagev1.Queue, messagev1.Status:
 		s.Orders = appended(s.Orders, Order{ID: id, Verb: b.Verb, Argument: b.Argument})
 	case messagev1.Approve, messagev1.Deny: // intake makes decisions of them; those are not for this machine

@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "3"
+const Version = "4"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -50,6 +50,9 @@ type Item struct {
 	Keep bool           `json:"keep,omitempty"` // New: with a summary of what was before
 	Text string         `json:"text,omitempty"`
 	At   time.Time      `json:"at,omitzero"`
+	// Ends is the turn that it ends when its calls are still open in EndsRound: New, when nothing but people was waited for.
+	Ends      string `json:"ends,omitempty"`
+	EndsRound int    `json:"ends_round,omitempty"`
 }
 
 // message says whether it is one.

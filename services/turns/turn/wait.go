@@ -34,6 +34,18 @@ func (s State) awaiting(body envelope.Body) State {
 	return s.openCall(turn, call, func(_ *Turn, c *Call) { c.Waits = waits })
 }
 
+// parked says whether calls are open, and all of them wait for a person.
+func (t *Turn) parked() bool {
+	open := false
+	for _, c := range t.calls() {
+		if !c.Done && c.Waits == "" {
+			return false
+		}
+		open = open || !c.Done
+	}
+	return open
+}
+
 // named is how many tools a status names.
 const named = 5
 

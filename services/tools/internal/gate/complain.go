@@ -41,6 +41,9 @@ func arguments(s *schema, raw json.RawMessage) (json.RawMessage, map[string]any,
 	if depth(v) > maxDepth {
 		return nil, nil, fmt.Errorf("the arguments are nested more than %d deep", maxDepth)
 	}
+	if !s.affordable(args) {
+		return nil, nil, fmt.Errorf("the arguments are too much for the tool's schema: use less of them, or nest them less")
+	}
 	if err := s.resolved.Validate(args); err != nil {
 		return nil, nil, fmt.Errorf("the arguments do not fit: %s. Nothing was done; correct them and call the tool again", s.complaints(args))
 	}

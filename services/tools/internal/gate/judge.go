@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -170,6 +171,11 @@ func (g *Gate) subject(agent string, tool toolv1.Tool, args map[string]any, tain
 			l.strict = append(l.strict, p.resolved) // "" when it leads outside: only `*` allows that
 		}
 		l.forms = append(l.forms, l.strict...)
+		if p.inside { // a rule may name a place of the workspace by where that is
+			for _, name := range l.strict {
+				l.forms = append(l.forms, path.Join(filepath.ToSlash(c.workspace), name))
+			}
+		}
 		if tool.Writes && tool.Level.Known() && p.prompts(c.workspace) {
 			c.level = max(c.level, toolv1.L2)
 		}

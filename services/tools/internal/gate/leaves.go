@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -88,23 +90,43 @@ func spellings(text string) []string {
 	add(norm.NFC.String(text))
 	add(norm.NFKC.String(text))
 	if strings.Contains(text, "%") {
-		add(strings.ReplaceAll(percentDecoded(text), string(hole), "\uFFFD"))
+		once := percentDecoded(text)
+		for _, d := range []string{once, percentDecoded(once)} { // a server may decode it once more
+			add(strings.ReplaceAll(d, string(hole), "\uFFFD"))
+		}
 	}
 	if strings.Contains(text, "://") {
 		if u, err := url.Parse(strings.TrimSpace(text)); err == nil && u.Host != "" {
-			plain := *u
-			plain.User, plain.Scheme, plain.Host = nil, strings.ToLower(u.Scheme), strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-			if port := u.Port(); port != "" && !(plain.Scheme == "https" && port == "443") && !(plain.Scheme == "http" && port == "80") {
-				plain.Host += ":" + port
-			}
-			add(plain.String())
-			if plain.Path == "" {
-				plain.Path = "/"
-				add(plain.String())
-			}
+			addresses(*u, add)
 		}
 	}
 	return out
+}
+
+// addresses are the spellings of an address: without a user and the usual port, its host as it is looked up (full-width
+// letters and dots, soft hyphens and other case are the same host), its path as servers read it.
+func addresses(u url.URL, add func(string)) {
+	host := u.Hostname()
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	port := u.Port()
+	u.User, u.Scheme, u.Host = nil, strings.ToLower(u.Scheme), strings.ToLower(strings.TrimSuffix(host, "."))
+	if strings.Contains(u.Host, ":") {
+		u.Host = "[" + u.Host + "]"
+	}
+	if port != "" && !(u.Scheme == "https" && port == "443") && !(u.Scheme == "http" && port == "80") {
+		u.Host += ":" + port
+	}
+	add(u.String())
+	tidy := path.Clean("/" + percentDecoded(u.Path)) // the parser has decoded it once
+	if strings.HasSuffix(u.Path, "/") && tidy != "/" {
+		tidy += "/"
+	}
+	if u.Path == "" || tidy != u.Path || u.RawPath != "" {
+		u.Path, u.RawPath = tidy, ""
+		add(u.String())
+	}
 }
 
 // percentDecoded decodes each %XX that is one, and leaves the rest.

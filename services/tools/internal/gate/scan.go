@@ -134,7 +134,9 @@ func secrets(texts, known []string) (certain bool, kinds []string) {
 	return false, kinds
 }
 
-// texts are all texts of a call: names and values of its arguments, and its commands without their quotes.
+// texts are all texts of a call: names and values of its arguments, and its commands without their quotes. Those of the
+// arguments are one text, a line each: thousands of short ones would cost more than they are long, and a secret that is cut
+// into several of them is found.
 func (c *subject) texts() []string {
 	var out []string
 	seen := map[string]bool{}
@@ -147,10 +149,11 @@ func (c *subject) texts() []string {
 			out = append(out, l.path...)
 		}
 	}
+	all := []string{strings.Join(out, "\n")}
 	if c.command != nil {
 		for _, p := range c.command.parts {
-			out = append(out, strings.ReplaceAll(p.text, string(hole), " "))
+			all = append(all, strings.ReplaceAll(p.text, string(hole), " "))
 		}
 	}
-	return out
+	return all
 }

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	maxSchema = 256 << 10 // bytes
+	maxSchema      = 256 << 10 // bytes
+	maxSchemaDepth = 200       // of JSON: places in it are written down as paths
 	// maxApplied bounds how many schemas one value is held against: allOf of allOf of allOf grows fast.
 	maxApplied = 5000
 )
@@ -49,10 +50,16 @@ func (s *schema) compile(raw json.RawMessage) error {
 	if s.raw == nil {
 		return errors.New("it is no object")
 	}
+	if depth(s.raw) > maxSchemaDepth {
+		return fmt.Errorf("it is nested more than %d deep", maxSchemaDepth)
+	}
+	var err error
+	if s.raw, err = plainly(s.raw); err != nil {
+		return err
+	}
 	if err := s.bounded(); err != nil {
 		return err
 	}
-	var err error
 	s.resolved, err = resolve(s.raw)
 	return err
 }
@@ -158,24 +165,18 @@ type weigher struct {
 	cost map[string]int // of schemas by where they stand; 0: being weighed
 }
 
-// all weighs every schema below v.
+// all weighs v and every schema below it.
 func (w *weigher) all(v any, at string) error {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, err := w.weigh(v, at); err != nil {
-			return err
-		}
-		for k, e := range v {
-			if k == "const" || k == "enum" || k == "default" || k == "examples" {
-				continue
-			}
-			if err := w.all(e, at+"/"+escaped(k)); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if err := w.all(e, at+"/"+strconv.Itoa(i)); err != nil {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if _, err := w.weigh(m, at); err != nil {
+		return err
+	}
+	for k, e := range m {
+		for place, sub := range below(k, e) {
+			if err := w.all(sub, at+"/"+escaped(k)+place); err != nil {
 				return err
 			}
 		}
@@ -193,7 +194,7 @@ func (w *weigher) weigh(v any, at string) (int, error) {
 	}
 	if n, ok := w.cost[at]; ok {
 		if n == 0 {
-			return 0, fmt.Errorf("%s leads back to itself", at)
+			return 0, fmt.Errorf("%s leads back to itself", cut(at, maxHint))
 		}
 		return n, nil
 	}
@@ -202,7 +203,7 @@ func (w *weigher) weigh(v any, at string) (int, error) {
 	add := func(v any, at string) error {
 		n, err := w.weigh(v, at)
 		if total += n; err == nil && total > maxApplied {
-			err = fmt.Errorf("%s combines too many schemas", at)
+			err = fmt.Errorf("%s combines too many schemas", cut(at, maxHint))
 		}
 		return err
 	}

@@ -9,6 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// growing holds each level of a value against itself twice.
+const growing = `{"type":"object","properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"properties":{"a":{"allOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}}}`
+
 func TestArguments(t *testing.T) {
 	const search = `{"type":"object","required":["query","limit"],"additionalProperties":false,"properties":{
 		"query":{"type":"string","minLength":2},"limit":{"type":"integer","minimum":1,"maximum":50},"mode":{"enum":["fast","exact"]},
@@ -52,8 +55,25 @@ func TestArguments(t *testing.T) {
 		{`{"allOf":[{"$ref":"#/definitions/a"}],"definitions":{"a":{"anyOf":[{"$ref":"#"}]}}}`, `{}`, []string{"leads back to itself"}},
 		{`{"properties":{"x":{"not":{"$ref":"#/properties/x"}}}}`, `{}`, []string{"leads back to itself"}},
 		{`{"$defs":{"a/b":{"$ref":"#/$defs/a~1b"}}}`, `{}`, []string{"leads back to itself"}},
+		{`{"properties":{"default":{"$ref":"#/properties/default"}}}`, `{"default":1}`, []string{"leads back to itself"}}, // a name, no keyword
+		{`{"$defs":{"enum":{"properties":{"const":{"not":{"$ref":"#/$defs/enum/properties/const"}}}}}}`, `{}`, []string{"leads back to itself"}},
+		{
+			`{"properties":{"b":{},"a":{"$id":"http://x/y","properties":{"b":{"$ref":"#/properties/b"}}}}}`, `{"a":{"b":1}}`,
+			[]string{"an $id of its own"},
+		},
+		{`{"properties":{"a":{"$REF":"#/properties/a"}}}`, `{"a":1}`, nil}, // no keyword, and none to the validator
+		{`{"properties":{"a":{"allof":[{"$ref":"#/properties/a"}],"\u017Fchema":1,"TYPE":"string"}}}`, `{"a":1}`, nil},
+		{`{"properties":{"Type":{"type":"integer"}},"required":["Type"]}`, `{"Type":"x"}`, []string{`"Type" must be an integer`}},
+		{growing, `{"x":` + strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 61), []string{"too much for the tool's schema"}},
+		{growing, `{"x":{"a":{"a":{"a":1}}}}`, nil},
+		{
+			`{"properties":{"x":{"items":{"enum":[` + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + `]}}}}`,
+			`{"x":[` + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + `]}`,
+			[]string{"too much"},
+		},
 		{`{"$ref":"https://elsewhere/schema"}`, `{}`, []string{"does not lead to a place in it"}},
 		{`{"properties":{"x":{"pattern":"(?=a)"}}}`, `{}`, []string{"cannot be used"}},
+		{strings.Repeat(`{"not":`, 9000) + `{}` + strings.Repeat("}", 9000), `{}`, []string{"nested more than 200 deep"}},
 		{doubling(40), `{}`, []string{"combines too many schemas"}},
 		{`{"x":"` + strings.Repeat("a", maxSchema) + `"}`, `{}`, []string{"at most 262144"}},
 	} {

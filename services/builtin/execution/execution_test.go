@@ -1,0 +1,106 @@
+package execution_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/builtin/execution"
+)
+
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+
+const part = "t c"
+
+func call(tool string) envelope.Body {
+	return callv1.Dispatched{Request: callv1.Request{Turn: "t", Call: "c", Tool: tool, Executor: execution.Executor}}
+}
+
+func started(attempt int) envelope.Body {
+	return callv1.Started{
+		Executor: execution.Executor, Turn: "t", Call: "c", Attempt: attempt, Worker: "w1", Deadline: epoch.Add(time.Minute),
+	}
+}
+
+func completed(attempt int) envelope.Body {
+	return callv1.Completed{Executor: execution.Executor, Turn: "t", Call: "c", Attempt: attempt, Outcome: callv1.OK}
+}
+
+// brief is a step in a word or two.
+func brief(step machine.Step) string {
+	switch step := step.(type) {
+	case machine.Append:
+		how := ""
+		if step.Tell != "" {
+			how = " tells " + step.Tell
+		}
+		switch b := step.Body.(type) {
+		case callv1.Started:
+			return fmt.Sprintf("starts %d until %s%s", b.Attempt, b.Deadline.Sub(epoch), how)
+		case callv1.Completed:
+			return fmt.Sprintf("ends %d as %s%s", b.Attempt, b.Outcome, how)
+		}
+	case machine.Perform:
+		return fmt.Sprintf("performs %d until %s", step.Claim, step.Deadline.Sub(epoch))
+	case machine.Held:
+		return fmt.Sprintf("held %d by %s", step.Claim, step.Worker)
+	}
+	return "nothing"
+}
+
+// TestNext: what a worker is told that finds these events, the n-th at cursor n.
+func TestNext(t *testing.T) {
+	rules := execution.Rules{
+		Timeout: func(string) time.Duration { return 20 * time.Second },
+		Again:   func(tool string) bool { return tool == "again" }, Attempts: 3, Grace: 5 * time.Second,
+	}
+	once, again := call("once"), call("again")
+	cancelled, failed := turnv1.Cancelled{Turn: "t"}, turnv1.Failed{Outcome: turnv1.Outcome{Turn: "t"}}
+	for _, c := range []struct {
+		name       string
+		bodies     []envelope.Body
+		part       string
+		mine, gone uint64
+		at         time.Duration
+		want       string
+	}{
+		{"a new call", []envelope.Body{once}, part, 0, 0, 0, "starts 1 until 25s"},
+		{"its claim is mine", []envelope.Body{once, started(1)}, part, 2, 0, 0, "performs 2 until 1m0s"},
+		{"mine, past the deadline", []envelope.Body{once, started(1)}, part, 2, 0, 2 * time.Minute, "performs 2 until 1m0s"},
+		{"somebody else's", []envelope.Body{once, started(1)}, part, 0, 0, time.Minute, "held 2 by w1"},
+		{"whose owner is gone", []envelope.Body{once, started(1)}, part, 0, 2, 0, "ends 1 as unknown tells w1"},
+		{"whose time is over", []envelope.Body{once, started(1)}, part, 0, 0, time.Minute + 1, "ends 1 as unknown tells w1"},
+		{"gone, and may be repeated", []envelope.Body{again, started(1)}, part, 0, 2, 0, "starts 2 until 25s tells w1"},
+		{"a third time", []envelope.Body{again, started(1), started(2)}, part, 0, 3, 0, "starts 3 until 25s tells w1"},
+		{"but not for ever", []envelope.Body{again, started(1), started(2), started(3)}, part, 0, 4, 0, "ends 3 as unknown tells w1"},
+		{"an earlier claim is gone", []envelope.Body{again, started(1), started(2)}, part, 0, 2, 0, "held 3 by w1"},
+		{"a claim that skips one", []envelope.Body{again, started(2)}, part, 0, 0, 0, "starts 1 until 25s"},
+		{"a claim that comes twice", []envelope.Body{again, started(1), started(1)}, part, 0, 0, 0, "held 2 by w1"},
+		{"the outcome of an earlier claim", []envelope.Body{again, started(1), started(2), completed(1)}, part, 0, 0, 0, "held 3 by w1"},
+		{"the outcome", []envelope.Body{again, started(1), started(2), completed(2)}, part, 0, 0, 0, "nothing"},
+		{"dispatched twice", []envelope.Body{once, started(1), once}, part, 0, 0, 0, "held 2 by w1"},
+		{"cancelled before it starts", []envelope.Body{once, cancelled}, part, 0, 0, 0, "nothing"},
+		{"cancelled while it runs", []envelope.Body{once, started(1), cancelled}, part, 2, 0, 0, "ends 1 as cancelled tells w1"},
+		{"by whom the end rings", []envelope.Body{once, started(1), cancelled}, "", 0, 0, 0, "ends 1 as cancelled tells w1"},
+		{"the end of a turn without it", []envelope.Body{once, started(1)}, "", 0, 0, 0, "nothing"},
+		{"a turn that failed", []envelope.Body{once, started(1), failed}, part, 2, 0, 0, "ends 1 as cancelled tells w1"},
+		{"a turn that failed before", []envelope.Body{once, failed}, part, 0, 0, 0, "nothing"},
+		{"another turn's end", []envelope.Body{once, turnv1.Cancelled{Turn: "u"}}, part, 0, 0, 0, "starts 1 until 25s"},
+		{"a session that is no more", []envelope.Body{once, started(1), turnv1.SessionDeleted{}}, part, 2, 0, 0, "nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s execution.State
+			for i, b := range c.bodies {
+				s = s.Apply(envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
+			}
+			v := machine.View{Now: epoch.Add(c.at), Worker: "w2", Part: c.part, Mine: c.mine, Gone: c.gone}
+			if got := brief(s.Next(v, rules)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
