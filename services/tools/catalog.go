@@ -31,6 +31,7 @@ type shelf struct {
 	all []toolv1.Catalogue // guarded by mu; never written through
 	at  time.Time          // guarded by mu; of the last reading
 	ok  bool               // guarded by mu: there was one
+	bad time.Time          // guarded by mu; of the last one that failed: not all that ask meanwhile are to wait for the next
 }
 
 // get is what all executors offer, at most catalogAge old; ok is false while it was never read. With a bus that is away
@@ -41,11 +42,15 @@ func (s *shelf) get(fresh bool) (_ []toolv1.Catalogue, ok bool) {
 	if s.ok && !fresh && time.Since(s.at) < catalogAge {
 		return s.all, true
 	}
+	if time.Since(s.bad) < catalogAge {
+		return s.all, s.ok
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), catalogTime)
 	defer cancel()
 	raw, err := s.from.Catalog(ctx)
 	if err != nil {
 		s.log.Warn("the catalogue of tools cannot be read now", "error", err)
+		s.bad = time.Now()
 		return s.all, s.ok
 	}
 	s.all = nil

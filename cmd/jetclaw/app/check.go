@@ -9,8 +9,8 @@ import (
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/models"
 )
 
-// CheckSecrets resolves the secrets that a start with this configuration would use, and looks at the environment where it
-// would choose the model. It asks nobody over the network. The error joins all that is wrong.
+// CheckSecrets resolves the secrets that a start with this configuration would use, looks at the environment where it would
+// choose the model, and at the workspaces: none may hold the home's keys. It asks nobody over the network. The error joins all that is wrong.
 func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bool), secrets *logs.Redactor) ([]config.Warning, error) {
 	r := config.Resolver{Home: h.Dir(), Lookup: lookup, Known: secrets.Add}
 	var warnings []config.Warning
@@ -22,5 +22,7 @@ func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bo
 	w, err := models.Check(models.Source{Config: c, ConfigFile: h.Config(), Resolver: r})
 	warnings, wrong = append(warnings, w...), append(wrong, err)
 	resolve("channels.http.callback.token", c.Channels.HTTP.Callback.Token)
+	resolve("tools.web_search.key", c.Tools.WebSearch.Key)
+	wrong = append(wrong, Env{Home: h, Config: c}.apart())
 	return warnings, errors.Join(wrong...)
 }

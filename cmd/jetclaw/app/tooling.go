@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"os"
@@ -38,6 +39,11 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 	}
 	if p.taking != nil {
 		p.taking.Secrets = e.known()
+	}
+	if t.has("tools") || t.has("builtin") {
+		if err := e.apart(); err != nil {
+			return err
+		}
 	}
 	if t.has("tools") {
 		p.gating = e.gating()
@@ -114,6 +120,49 @@ func (e Env) hidden() []string {
 	h := e.Home
 	list := []string{h.Config(), h.Data(), h.Keys(), filepath.Join(h.Dir(), "run"), h.Resolve(e.Config.Retention.Archive)}
 	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
+
+// apart fails when a workspace has the home in it, or lies where the home keeps other things: the agent's tools could then
+// read the key that signs approvals, and write the configuration, without anybody being asked.
+func (e Env) apart() error {
+	base := resolved(e.Home.Dir())
+	dirs := e.workspaces()
+	for _, agent := range slices.Sorted(maps.Keys(dirs)) {
+		dir := resolved(dirs[agent])
+		taken := within(base, dir)
+		for _, place := range e.hidden() {
+			taken = taken || within(dir, resolved(place)) || within(resolved(place), dir)
+		}
+		if taken {
+			return &config.Error{Problems: []config.Problem{{
+				File: e.Home.Config(), Path: "agents." + agent + ".workspace",
+				Text: fmt.Sprintf("%s holds the keys or the configuration of this home (%s), or lies among them: the agent could read and "+
+					"write them", dirs[agent], base),
+				Hint: "choose a folder beside them, as in workspace",
+			}}}
+		}
+	}
+	return nil
+}
+
+// within says whether path is dir or lies in it. Case is ignored: some file systems do.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(strings.ToLower(dir), strings.ToLower(path))
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// resolved is a path with its links resolved, as far as it exists.
+func resolved(path string) string {
+	rest := ""
+	for at := path; ; at = filepath.Dir(at) {
+		if end, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(end, rest)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
 }
 
 // workspaces are the folders of all agents.
