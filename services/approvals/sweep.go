@@ -7,6 +7,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/services/approvals/approval"
 )
@@ -108,7 +109,7 @@ func (s *Service) voidStale(ctx context.Context, e entry, policy string) {
 		if !open || a.Over || !a.Asked || a.Parked.Policy == policy {
 			return approval.Ruling{Kind: approval.Gone}, nil
 		}
-		return approval.Ruling{Kind: approval.Voids, Body: a.Void("the policy has changed since it was asked")}, nil
+		return approval.Ruling{Kind: approval.Voids, Body: a.Void(callv1.PolicyChange(a.Parked.Policy, policy) + " has changed since it was asked")}, nil
 	})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -137,7 +137,7 @@ func (a Approval) changed(runs callv1.Request, heard *Verdict, edits bool) []str
 		}
 	}
 	note(runs.Executor == asked.Executor && runs.ToolDigest == asked.ToolDigest, "the tool")
-	note(runs.Policy == asked.Policy, "the policy")
+	note(runs.Policy == asked.Policy, callv1.PolicyChange(asked.Policy, runs.Policy))
 	if edits {
 		return names
 	}

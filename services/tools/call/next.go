@@ -76,7 +76,7 @@ func differences(was, is callv1.Request) []string {
 	note(was.Tool == is.Tool && was.Executor == is.Executor && was.ToolDigest == is.ToolDigest, "the tool")
 	note(was.Digest == is.Digest && was.Sum() == is.Sum(), "the arguments")
 	note(was.Level == is.Level, "the level")
-	note(was.Policy == is.Policy, "the policy")
+	note(was.Policy == is.Policy, callv1.PolicyChange(was.Policy, is.Policy))
 	for _, f := range was.Files {
 		note(slices.Contains(is.Files, f), "the file "+f.Path)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 )
 
@@ -20,14 +21,25 @@ func (g *Gate) Version(agent string, catalogues []toolv1.Catalogue) string {
 }
 
 func (g *Gate) version(agent string, v *view) string {
-	h := sha256.New()
 	a := g.agent(agent)
-	put(h, "jetclaw policy 1", g.rules, agent, v.digest)
-	put(h, a.Allow...)
-	put(h, a.Deny...)
-	put(h, a.Workspace, g.prompts.digest(a.Workspace))
-	put(h, g.config.Private...)
-	return "p1-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return callv1.Policy{
+		Rules: hashed(func(h hash.Hash) {
+			put(h, "jetclaw policy 1", g.rules, agent)
+			put(h, a.Allow...)
+			put(h, a.Deny...)
+			put(h, a.Workspace)
+			put(h, g.config.Private...)
+		}),
+		Tools:   hashed(func(h hash.Hash) { put(h, v.digest) }),
+		Prompts: hashed(func(h hash.Hash) { put(h, g.prompts.digest(a.Workspace)) }),
+	}.Version()
+}
+
+// hashed is the digest of one part of a version.
+func hashed(write func(hash.Hash)) string {
+	h := sha256.New()
+	write(h)
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // put writes a list of texts so that no other list has the same bytes.
