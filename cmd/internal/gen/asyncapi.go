@@ -86,10 +86,10 @@ func parameterRefs(names []string) yaml.MapSlice {
 // suffixName is the JSON name of the field that SubjectSuffix returns: it is asked of a body that says its names.
 func suffixName(zero envelope.Suffixed) string {
 	v := reflect.New(reflect.TypeOf(zero)).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.String {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			f.SetString(name)
+	for _, f := range reflect.VisibleFields(v.Type()) { // those of embedded structs, too
+		if f.Type.Kind() == reflect.String {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			v.FieldByIndex(f.Index).SetString(name)
 		}
 	}
 	return v.Interface().(envelope.Suffixed).SubjectSuffix()

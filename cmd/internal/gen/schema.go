@@ -45,6 +45,7 @@ func schemaOf(d *docs, typ registry.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage](): {}, // a tool's own JSON
+		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
 	}})
 	if err != nil {
 		return nil, err
@@ -64,6 +65,8 @@ func annotate(d *docs, s *jsonschema.Schema, t reflect.Type) {
 		}
 	}
 	switch {
+	case t.Kind() == reflect.Pointer:
+		annotate(d, s, t.Elem())
 	case t.Kind() == reflect.Slice && s.Items != nil:
 		annotate(d, s.Items, t.Elem())
 	case t.Kind() == reflect.Struct && s.Properties != nil:
