@@ -45,7 +45,7 @@ type DecideAnswer struct {
 func (s *Service) answerDecide(ctx context.Context, data []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r, err := read[DecideRequest](data)
+	r, err := bus.Question[DecideRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +158,4 @@ func (s *Service) settle(
 		}
 	}
 	return approval.Ruling{}, fault.New(fault.Busy, "%s changed %d times meanwhile; try again", id, maxTries)
-}
-
-// read is a question, decoded.
-func read[R any](data []byte) (R, error) {
-	var r R
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fault.New(fault.Invalid, "the question cannot be read: %w", err)
-	}
-	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -72,7 +73,7 @@ const (
 func (s *Service) answerGet(ctx context.Context, data []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r, err := read[GetRequest](data)
+	r, err := bus.Question[GetRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (s *Service) indexed(ctx context.Context) error {
 func (s *Service) answerList(ctx context.Context, data []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r, err := read[ListRequest](data)
+	r, err := bus.Question[ListRequest](data)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -43,7 +44,7 @@ func judged(v call.Verdict) Judged {
 }
 
 func (s *Service) answerJudge(ctx context.Context, data []byte) (any, error) {
-	r, err := read[JudgeRequest](data)
+	r, err := bus.Question[JudgeRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ type Version struct {
 }
 
 func (s *Service) answerVersion(_ context.Context, data []byte) (any, error) {
-	r, err := read[VersionRequest](data)
+	r, err := bus.Question[VersionRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ type Explained struct {
 const maxCases = 1000
 
 func (s *Service) answerExplain(ctx context.Context, data []byte) (any, error) {
-	r, err := read[ExplainRequest](data)
+	r, err := bus.Question[ExplainRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +167,4 @@ func (s *Service) explain(ctx context.Context, g *gate.Gate, all []toolv1.Catalo
 	one := judged(v)
 	one.Considered = considered
 	return one, nil
-}
-
-// read is a question, decoded.
-func read[R any](data []byte) (R, error) {
-	var r R
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fault.New(fault.Invalid, "the question cannot be read: %w", err)
-	}
-	return r, nil
 }

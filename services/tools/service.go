@@ -151,17 +151,5 @@ func (s *Service) Ready(ctx context.Context) error {
 
 // serve answers questions until ctx ends.
 func (s *Service) serve(ctx context.Context) error {
-	for verb, handle := range map[string]bus.Handler{
-		judgeVerb: s.answerJudge, versionVerb: s.answerVersion, explainVerb: s.answerExplain,
-	} {
-		if err := s.conn.Serve(ctx, verb, handle); err != nil {
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // it was asked to stop before it had begun
-			}
-			return fmt.Errorf("tools: %w", err)
-		}
-	}
-	close(s.asked)
-	<-ctx.Done()
-	return nil
+	return s.conn.ServeAll(ctx, s.asked, bus.Endpoints{judgeVerb: s.answerJudge, versionVerb: s.answerVersion, explainVerb: s.answerExplain})
 }

@@ -46,7 +46,7 @@ const answerBytes = 512 << 10
 func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r, err := read[ContextRequest](data)
+	r, err := bus.Question[ContextRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ type Deleted struct {
 func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r, err := read[DeleteRequest](data)
+	r, err := bus.Question[DeleteRequest](data)
 	if err != nil {
 		return nil, err
 	}
@@ -143,15 +143,6 @@ func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
 		return nil, err
 	}
 	return Deleted{Cursor: at}, nil
-}
-
-// read is a question, decoded.
-func read[R any](data []byte) (R, error) {
-	var r R
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fault.New(fault.Invalid, "the question cannot be read: %w", err)
-	}
-	return r, nil
 }
 
 // find folds a session up to its last event. One that nobody has written to is fault.NotFound.

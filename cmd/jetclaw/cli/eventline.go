@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -70,9 +72,9 @@ func messageSummary(body messagev1.Event) string {
 func callSummary(body callv1.Event) string {
 	switch b := body.(type) {
 	case callv1.Dispatched:
-		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(string(b.Arguments)), b.Rule)
+		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(plainJSON(b.Arguments)), b.Rule)
 	case callv1.Awaiting:
-		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(string(b.Arguments)), b.Rule)
+		return fmt.Sprintf("%s %s %s (%s)", b.Call, b.Tool, oneLine(plainJSON(b.Arguments)), b.Rule)
 	case callv1.Denied:
 		return b.Call + ": " + oneLine(b.Reason)
 	case callv1.Started:
@@ -116,4 +118,21 @@ func deliverySummary(body deliveryv1.Event) string {
 		return "may have arrived; held"
 	}
 	return ""
+}
+
+// plainJSON is a JSON value as a person would write it: <, > and & stand for themselves.
+func plainJSON(raw []byte) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return string(raw)
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return string(raw)
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
@@ -22,23 +24,39 @@ const (
 
 // waitsFor says what a message waits for: a worker that has its session, or one that nobody has started.
 func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
-	if t.alone || !t.desk.conn.NATS().IsConnected() {
+	if !t.desk.conn.NATS().IsConnected() {
 		return stillWorking
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	busy := false
+	parked := map[string]approvalv1.Requested{}
 	part := bus.ReplayOptions{Session: t.session(), From: cursor - min(cursor, lookBack)}
 	err := t.desk.conn.Replay(ctx, part, func(e envelope.Event) error {
-		switch e.Body.(type) {
+		switch b := e.Body.(type) {
 		case turnv1.Started, turnv1.Continued, turnv1.Resumed, turnv1.Stepped, turnv1.Overflowed, turnv1.CompactionStarted:
 			busy = true
 		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionCompacted, turnv1.CompactionFailed:
 			busy = e.Cursor > cursor // what has just ended is about to be shown
+		case approvalv1.Requested:
+			parked[b.Approval] = b
+		case approvalv1.Decided:
+			delete(parked, b.Approval)
+		case approvalv1.Expired:
+			delete(parked, b.Approval)
+		case approvalv1.Cancelled:
+			delete(parked, b.Approval)
+		case approvalv1.Voided:
+			delete(parked, b.Approval)
 		}
 		return nil
 	})
-	if err == nil && !busy {
+	for id, a := range parked {
+		if err == nil {
+			return fmt.Sprintf("it waits until approval %s for %s is decided: `jetclaw approvals show %s`; /stop gives that up", id, oneLine(a.Tool), id)
+		}
+	}
+	if err == nil && !busy && !t.alone {
 		return noWorker
 	}
 	return stillWorking
