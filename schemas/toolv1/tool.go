@@ -58,6 +58,8 @@ type Tool struct {
 	Private   bool `json:"private,omitempty"`
 	// Fixes are the arguments that "always" holds for; the others may then be anything. Empty: all of them.
 	Fixes []string `json:"fixes,omitempty"`
+	// Warning is what a person who is asked should know of how it runs here; "" for most tools.
+	Warning string `json:"warning,omitempty"`
 	// Shell is the argument that is a shell command, "" for most tools: rules look at each command in it.
 	Shell string `json:"shell,omitempty"`
 }

@@ -98,7 +98,7 @@ func (a Approval) allow(id session.ID, x Answer, now time.Time, r Rules, heard *
 		return unheard
 	}
 	if changed := a.changed(runs, heard, edits); len(changed) > 0 {
-		return a.void("since it was asked, there changed: " + strings.Join(changed, ", "))
+		return a.void("since it was asked this has changed: " + strings.Join(changed, ", "))
 	}
 	grant, shown := "", a.Parked.Shown
 	if edits {
@@ -193,7 +193,7 @@ func (s State) late(x Answer, r Rules) Ruling {
 	}
 	winner := fmt.Sprintf("Approval %s was %s by %s at %s", o.ID, o.words(), o.By, clock(o.At))
 	if o.Decision == x.Decision && o.Edited == edited(x) {
-		return Ruling{Kind: Same, Text: winner + ", as you say: that is fine, and counts once."}
+		return Ruling{Kind: Same, Text: winner + ", as you say; it counts once."}
 	}
 	return Ruling{Kind: Lost, Text: winner + ": the first answer counts, and yours changes nothing."}
 }

@@ -108,7 +108,7 @@ func missing(id string) Ruling {
 }
 
 func stranger(id string) Ruling {
-	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(fmt.Sprintf("Approval %s is not yours to decide.", oneLine(id))), " ")}
+	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(fmt.Sprintf("Approval %s is not yours to decide: only those named under approvers in the configuration may (without it, the owners).", oneLine(id))), " ")}
 }
 
 // vague is what an answer without an id is told that could not be bound to one approval.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
@@ -19,7 +20,10 @@ func (s State) awaiting(body envelope.Body) State {
 	case callv1.Awaiting:
 		turn, call, waits = b.Turn, b.Call, aPerson
 	case callv1.Dispatched:
-		turn, call = b.Turn, b.Call
+		return s.openCall(b.Turn, b.Call, func(_ *Turn, c *Call) {
+			c.Waits = ""
+			c.edited(b)
+		})
 	case approvalv1.Requested:
 		turn, call, waits = b.Turn, b.Call, b.Approval
 	case approvalv1.Decided:
@@ -32,6 +36,25 @@ func (s State) awaiting(body envelope.Body) State {
 		turn, call = b.Turn, b.Call
 	}
 	return s.openCall(turn, call, func(_ *Turn, c *Call) { c.Waits = waits })
+}
+
+// maxEdited bounds how much of arguments that a person has changed the model is told, in bytes.
+const maxEdited = 2 << 10
+
+// edited tells the model that a person has changed the arguments: its own are not what has run.
+func (c *Call) edited(b callv1.Dispatched) {
+	if b.Approval == nil {
+		return
+	}
+	was, err := canonical.JSON([]byte(c.Arguments))
+	if err != nil || canonical.Digest(was) == b.Digest {
+		return
+	}
+	runs := string(b.Arguments)
+	if len(runs) > maxEdited {
+		runs = strings.ToValidUTF8(runs[:maxEdited], "") + "…"
+	}
+	c.note("(the person has changed the arguments before allowing it; what ran is " + runs + ")")
 }
 
 // parked says whether calls are open, and all of them wait for a person.

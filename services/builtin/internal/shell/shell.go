@@ -66,13 +66,14 @@ func New(o Options) (tool.Tool, error) {
 
 // entry is what the catalogue says.
 func entry(o Options) toolv1.Tool {
-	what, egress := "There is no network, and only the workspace and $TMPDIR can be written.", toolv1.NoEgress
+	what, egress, warning := "There is no network, and only the workspace and $TMPDIR can be written.", toolv1.NoEgress, ""
 	if o.Sandbox == string(sandbox.None) {
 		what, egress = "It is not sandboxed.", toolv1.Chosen
+		warning = "It is not sandboxed here: the command can do all that the user of this process can."
 	}
 	limit := int(o.Timeout / time.Second)
 	return toolv1.Tool{
-		Name: "exec",
+		Name: "exec", Warning: warning,
 		Description: fmt.Sprintf("Runs a command with /bin/sh in the workspace and returns what it prints (output and errors, of much "+
 			"output the beginning and the end) and how it ended. %s Its input is empty. It is killed after %d seconds, and all that "+
 			"it has started when it exits.", what, limit),

@@ -63,7 +63,7 @@ func (g *Gate) asks(c *subject, kinds []string, note journal) []ask {
 		note("trifecta: the model does not choose where it goes")
 	case c.taint.Untrusted && c.taint.Private:
 		add(ask{"trifecta", byTrifecta, 0, fmt.Sprintf(
-			"This conversation has read text from outside and private notes, and the model chose where this goes%s.", c.destination())})
+			"The model has seen text from outside and private notes (the person's own files count), and it chose where this goes%s.", c.destination())})
 	default:
 		note("trifecta: untrusted text %t, private data %t", c.taint.Untrusted, c.taint.Private)
 	}
@@ -80,7 +80,7 @@ func (g *Gate) asks(c *subject, kinds []string, note journal) []ask {
 		}
 		add(ask{"level L2", byLevel, 4, why})
 	default:
-		add(ask{"level L3", byLevel, 4, "It is dangerous: it is asked about each time (level L3)."})
+		add(ask{"level L3", byLevel, 4, strings.TrimSpace("It is dangerous: it is asked about each time (level L3). " + visible(c.tool.Warning, false))})
 	}
 	return out
 }
@@ -98,11 +98,9 @@ func why(c *subject, asks []ask) []string {
 	}
 	switch {
 	case c.taint.Untrusted && c.taint.Private:
-		out = append(out, "This conversation has read text from outside and private notes.")
+		out = append(out, "The model has seen text from outside, which may have asked for this, and private notes.")
 	case c.taint.Untrusted:
-		out = append(out, "This conversation has read text from outside, which may have asked for this.")
-	case c.taint.Private:
-		out = append(out, "This conversation has read private notes.")
+		out = append(out, "The model has read text from outside, which may have asked for this.")
 	}
 	return out
 }

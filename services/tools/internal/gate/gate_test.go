@@ -296,7 +296,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("why: %q", v.Why)
 	}
 	v = judged(t, g, "fetch", `{"url":"https://good.example/\u202Ex"}`, both)
-	if len(v.Why) != 1 || !strings.Contains(v.Why[0], `private notes, and the model chose where this goes: https://good.example/\u{202E}x.`) {
+	if len(v.Why) != 1 || !strings.Contains(v.Why[0], `it chose where this goes: https://good.example/\u{202E}x.`) {
 		t.Errorf("why: %q", v.Why)
 	}
 }
