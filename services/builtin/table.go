@@ -3,6 +3,7 @@ package builtin
 import (
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/files"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/shell"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
@@ -20,6 +21,20 @@ type Exec = shell.Options
 
 // SandboxMain is the process that goes into a sandbox and becomes a shell there; Exec.Self starts it.
 func SandboxMain(args []string) int { return shell.Main(args) }
+
+// Known are the entries of all tools that this executor can have, however it is configured: for who checks names.
+func Known() []toolv1.Tool {
+	list := files.Tools(files.Options{Now: time.Now})
+	list = append(list, resultTool(nil))
+	if more, err := web.Tools(web.Options{Search: web.Search{Provider: "brave", Key: "none"}}); err == nil {
+		list = append(list, more...)
+	}
+	entries := []toolv1.Tool{shell.Entry(shell.Options{Timeout: shell.DefaultTimeout})}
+	for _, t := range list {
+		entries = append(entries, t.Tool)
+	}
+	return entries
+}
 
 // table is every tool of this executor. testdata/table.txt has the level, the egress class and the idempotency of each.
 func (s *Service) table(c Config) ([]tool.Tool, error) {

@@ -46,3 +46,27 @@ func TestTable(t *testing.T) {
 	}
 	actortest.Files(t, func(*testing.T, string) string { return b.String() })
 }
+
+// TestKnown: whoever checks a name against these finds all that there can be.
+func TestKnown(t *testing.T) {
+	public, _ := keys()
+	s, err := New(Config{
+		Conn: bustest.New(t, Spec()).Connect(t, Spec().Name), Key: public, Log: slog.New(slog.DiscardHandler),
+		Web: Web{Search: Search{Provider: "brave", Key: "a-key-of-brave"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, e := range Known() {
+		known[e.Name] = true
+	}
+	for name := range s.tools {
+		if !known[name] {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	if !known["exec"] || len(known) != len(s.tools)+1 {
+		t.Errorf("known: %v", known)
+	}
+}

@@ -24,5 +24,5 @@ func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bo
 	resolve("channels.http.callback.token", c.Channels.HTTP.Callback.Token)
 	resolve("tools.web_search.key", c.Tools.WebSearch.Key)
 	wrong = append(wrong, Env{Home: h, Config: c}.apart())
-	return warnings, errors.Join(wrong...)
+	return append(warnings, ruleWarnings(c, h.Config())...), errors.Join(wrong...)
 }

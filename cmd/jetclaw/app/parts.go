@@ -50,6 +50,11 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 	if !doors {
 		return p, nil
 	}
+	if t.has("tools") {
+		for _, w := range ruleWarnings(e.Config, e.Home.Config()) {
+			e.Notice(w.String())
+		}
+	}
 	if t.has("outbox") {
 		if err := e.findCallback(p); err != nil {
 			return nil, err

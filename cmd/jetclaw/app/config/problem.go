@@ -65,3 +65,8 @@ type Warning struct {
 func (w Warning) String() string {
 	return Problem{File: w.File, Position: w.Position, Path: w.Path, Text: w.Text}.String()
 }
+
+// WarningAt is a warning about what stands at a path of the configuration.
+func (c *Config) WarningAt(file, path, text string) Warning {
+	return Warning{File: file, Position: c.at[path], Path: path, Text: text}
+}

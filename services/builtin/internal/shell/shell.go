@@ -61,11 +61,11 @@ func New(o Options) (tool.Tool, error) {
 	if err != nil {
 		return tool.Tool{}, fmt.Errorf("exec: %w", err)
 	}
-	return tool.Tool{Tool: entry(o), Run: (&shell{box: box, timeout: o.Timeout, env: o.Env}).run}, nil
+	return tool.Tool{Tool: Entry(o), Run: (&shell{box: box, timeout: o.Timeout, env: o.Env}).run}, nil
 }
 
-// entry is what the catalogue says.
-func entry(o Options) toolv1.Tool {
+// Entry is what the catalogue says.
+func Entry(o Options) toolv1.Tool {
 	what, egress, warning := "There is no network, and only the workspace and $TMPDIR can be written.", toolv1.NoEgress, ""
 	if o.Sandbox == string(sandbox.None) {
 		what, egress = "It is not sandboxed.", toolv1.Chosen

@@ -215,7 +215,7 @@ func TestNew(t *testing.T) {
 // TestEntry: what the gate decides by.
 func TestEntry(t *testing.T) {
 	for mode, egress := range map[string]toolv1.Egress{"": toolv1.NoEgress, "auto": toolv1.NoEgress, "none": toolv1.Chosen} {
-		got := entry(Options{Sandbox: mode, Timeout: DefaultTimeout})
+		got := Entry(Options{Sandbox: mode, Timeout: DefaultTimeout})
 		if got.Name != "exec" || got.Level != toolv1.L3 || got.Egress != egress || got.Again || got.Shell != "command" || len(got.Fixes) > 0 ||
 			!got.Untrusted || !got.Private || got.Timeout <= DefaultTimeout || !json.Valid(got.Schema) {
 			t.Errorf("%q: got %+v", mode, got)
