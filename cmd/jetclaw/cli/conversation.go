@@ -144,6 +144,10 @@ func (c *conversation) happened(e envelope.Event) {
 		if !c.mine[e.ID] {
 			c.others(b)
 		}
+	case turnv1.Stepped:
+		if b.Turn == c.stream.turn {
+			c.stream.stepped()
+		}
 	case turnv1.Completed:
 		c.over()
 		if c.stream.turn != b.Turn {

@@ -49,7 +49,7 @@ func (i *inline) read(in io.Reader) {
 
 // ask puts the first of the questions that a reply waits for, where there is a person to ask.
 func (e *errand) ask(ctx context.Context, r intake.Reply) (done bool, err error) {
-	e.stream.end()
+	e.stream.stepped()
 	var views []approvals.View
 	for _, q := range r.Approvals {
 		views = append(views, e.view(ctx, approvals.View{

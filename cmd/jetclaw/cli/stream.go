@@ -79,6 +79,13 @@ func (s *stream) ended(turn string) {
 // end makes room for something else. The answer may go on below it.
 func (s *stream) end() { s.screen.yield() }
 
+// stepped ends what the model has said in this round: it asks for a tool now. What it has said is shown whole, as it is why a
+// person is asked; what it says next is new.
+func (s *stream) stepped() {
+	s.screen.finish()
+	s.shown.Reset()
+}
+
 // showing says whether the person sees that an answer is coming.
 func (s *stream) showing() bool { return s.screen.showing() }
 

@@ -108,7 +108,9 @@ func missing(id string) Ruling {
 }
 
 func stranger(id string) Ruling {
-	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(fmt.Sprintf("Approval %s is not yours to decide: only those named under approvers in the configuration may (without it, the owners).", oneLine(id))), " ")}
+	text := fmt.Sprintf("Approval %s is not yours to decide: only those named under approvers in the configuration may (without it, "+
+		"the owners).", oneLine(id))
+	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(text), " ")}
 }
 
 // vague is what an answer without an id is told that could not be bound to one approval.
