@@ -45,25 +45,48 @@ func (v view) span(start, end int, kind string) Span {
 	return Span{v.from[start], last, kind}
 }
 
+// Known are secrets that are looked for by their values, in all ways to write them. The zero value knows none.
+type Known struct{ list []spelled }
+
+// spelled is a secret as it may be written.
+type spelled struct {
+	loose []string // in a text as it is
+	tight []string // in one without white space; nil for a secret that could be made of words
+	cores []string // of it in base64
+}
+
+// Compile makes the ways to write secrets, once for many texts.
+func Compile(known []string) Known {
+	var k Known
+	for _, text := range known {
+		if len(text) < minKnown {
+			continue
+		}
+		s := spelled{loose: written(text), cores: cores(text)}
+		if plain, _ := unspaced(text); len(plain) >= leastSplit {
+			s.tight = append([]string{plain}, s.loose[1:]...)
+		}
+		k.list = append(k.list, s)
+	}
+	return k
+}
+
 // spellings are the places of one known secret in a text that was read in all views: as it is, as in a text of JSON, in
 // base64, in hexadecimal digits; percent-encoded in any way; broken into lines.
-func spellings(all []view, known string) []Span {
-	if len(known) < minKnown {
-		return nil
-	}
+func (k spelled) spellings(all []view) []Span {
 	const kind = "a secret of this installation"
 	var found []Span
 	for _, v := range all {
-		wanted := written(known)
+		wanted := k.loose
 		if v.tight {
-			if wanted[0], _ = unspaced(known); len(wanted[0]) < leastSplit {
+			if wanted = k.tight; wanted == nil {
 				continue
 			}
 		}
 		for _, w := range wanted {
 			each(v.text, w, func(start, end int) { found = append(found, v.span(start, end, kind)) })
 		}
-		for _, core := range cores(known) {
+		for _, core := range k.cores {
 			for at := 0; ; {
 				i := strings.Index(v.text[at:], core)
 				if i < 0 {

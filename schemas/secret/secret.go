@@ -37,14 +37,14 @@ func Find(text string) []Span {
 }
 
 // Redact is text without what looks like a secret, and without the known ones in any spelling that Contains sees.
-func Redact(text string, known []string) string {
+func (k Known) Redact(text string) string {
 	// Taking one thing out can show another to be one (what stood before a key was a letter, and is a bracket now).
 	for range 3 {
 		found := Find(text)
-		if len(known) > 0 {
+		if len(k.list) > 0 {
 			all := views(text)
-			for _, k := range known {
-				found = append(found, spellings(all, k)...)
+			for _, s := range k.list {
+				found = append(found, s.spellings(all)...)
 			}
 		}
 		if len(found) == 0 {
@@ -57,12 +57,12 @@ func Redact(text string, known []string) string {
 
 // Contains says whether one of the known secrets stands in text: as it is, percent-encoded in any way, as in JSON, in base64
 // or hexadecimal digits, or broken into lines.
-func Contains(text string, known []string) bool {
-	if len(known) == 0 {
+func (k Known) Contains(text string) bool {
+	if len(k.list) == 0 {
 		return false
 	}
 	all := views(text)
-	return slices.ContainsFunc(known, func(k string) bool { return len(spellings(all, k)) > 0 })
+	return slices.ContainsFunc(k.list, func(s spelled) bool { return len(s.spellings(all)) > 0 })
 }
 
 func without(text string, found []Span) string {

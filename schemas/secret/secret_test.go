@@ -109,7 +109,7 @@ func TestRedact(t *testing.T) {
 		k + "A_KEY=a1b2c3d4e5 and " + pem:     "*A_KEY=* and *",
 		"ghp_" + letters36 + k + " same word": "* same word",
 	} {
-		if got := secret.Redact(text, known); strings.ReplaceAll(got, secret.Removed, "*") != want {
+		if got := secret.Compile(known).Redact(text); strings.ReplaceAll(got, secret.Removed, "*") != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -135,10 +135,10 @@ func TestKnownInAnySpelling(t *testing.T) {
 			if strings.Contains(k, " ") && strings.Contains(text, "+") && !strings.Contains(text, k) && !strings.Contains(text, "%20") {
 				continue // a form's "+" for a space is not percent-encoding
 			}
-			if !secret.Contains(text, []string{k}) {
+			if !secret.Compile([]string{k}).Contains(text) {
 				t.Fatalf("%q is not seen in %q", k, text)
 			}
-			if got := secret.Redact(text, []string{k}); secret.Contains(got, []string{k}) {
+			if got := secret.Compile([]string{k}).Redact(text); secret.Compile([]string{k}).Contains(got) {
 				t.Fatalf("%q is still in %q", k, got)
 			}
 		}
@@ -160,8 +160,8 @@ func TestSpans(t *testing.T) {
 			}
 			last = s.End
 		}
-		once := secret.Redact(text, nil)
-		if twice := secret.Redact(once, nil); twice != once {
+		once := secret.Compile(nil).Redact(text)
+		if twice := secret.Compile(nil).Redact(once); twice != once {
 			t.Fatalf("%q became %q", once, twice)
 		}
 	})
@@ -177,7 +177,7 @@ func TestLinear(t *testing.T) {
 	} {
 		text := strings.Repeat(piece, size/len(piece))
 		start := time.Now()
-		secret.Redact(text, []string{"correct-horse"})
+		secret.Compile([]string{"correct-horse"}).Redact(text)
 		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%q repeated: %v", piece, d)
 		}
@@ -210,13 +210,13 @@ func TestKnownSecretsAsProgramsPrintThem(t *testing.T) {
 		"broken lines": wrap(known, 10), "base64 -w 76": wrap(in64, 76), "xxd -p": wrap(fmt.Sprintf("%x", known), 60), "hex": fmt.Sprintf("%X", known),
 		"json": quoted, "json of others": strings.ReplaceAll(quoted, "/", `\/`), "one a line": wrap(known, 1),
 	} {
-		got := secret.Redact("before "+text+" after", []string{known})
-		if !secret.Contains(text, []string{known}) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") ||
+		got := secret.Compile([]string{known}).Redact("before " + text + " after")
+		if !secret.Compile([]string{known}).Contains(text) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") ||
 			!strings.Contains(got, secret.Removed) || strings.Contains(got, "SECRET") || strings.Contains(got, fmt.Sprintf("%x", known[12:20])) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := secret.Redact("a pass word", []string{"password"[:7]}); got != "a pass word" {
+	if got := secret.Compile([]string{"password"[:7]}).Redact("a pass word"); got != "a pass word" {
 		t.Errorf("short words are joined: %q", got)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/services/builtin/execution"
@@ -72,7 +71,7 @@ func outcomeOf(got tool.Result, err error, late bool) (callv1.Outcome, string) {
 
 // clean makes a result fit to be stored: valid UTF-8, bounded, without secrets.
 func (s *Service) clean(out *callv1.Completed) {
-	text := secret.Redact(strings.ToValidUTF8(out.Content, "�"), s.secrets)
+	text := s.secrets.Redact(strings.ToValidUTF8(out.Content, "�"))
 	if len(text) > tool.MaxText {
 		kept := strings.ToValidUTF8(text[:tool.MaxText], "")
 		out.Cut += int64(len(text) - len(kept))

@@ -18,6 +18,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -47,7 +48,7 @@ type Service struct {
 	tools      map[string]tool.Tool
 	key        ed25519.PublicKey
 	workspaces map[string]string
-	secrets    []string
+	secrets    secret.Known
 	log        *slog.Logger
 	published  chan struct{} // closed once the catalogue is
 }
@@ -77,7 +78,7 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("builtin needs a logger")
 	}
 	s := &Service{
-		conn: c.Conn, key: c.Key, workspaces: maps.Clone(c.Workspaces), secrets: slices.Clone(c.Secrets), log: c.Log,
+		conn: c.Conn, key: c.Key, workspaces: maps.Clone(c.Workspaces), secrets: secret.Compile(c.Secrets), log: c.Log,
 		tools: map[string]tool.Tool{}, published: make(chan struct{}),
 	}
 	list, err := s.table(c)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 )
@@ -38,6 +39,7 @@ type Config struct {
 // Gate judges calls. It may be used by many goroutines at once, and is never changed.
 type Gate struct {
 	config  Config
+	known   secret.Known
 	rules   string // digest of the policy
 	cache   *cache
 	prompts *prompts
@@ -74,7 +76,7 @@ func New(c Config) (*Gate, error) {
 		c.Agents[name] = a
 	}
 	c.Private, c.Secrets = slices.Clone(c.Private), slices.Clone(c.Secrets)
-	return &Gate{config: c, rules: c.Policy.digest(), cache: newCache(), prompts: newPrompts()}, nil
+	return &Gate{config: c, known: secret.Compile(c.Secrets), rules: c.Policy.digest(), cache: newCache(), prompts: newPrompts()}, nil
 }
 
 // With is the same gate with other rules.

@@ -85,7 +85,7 @@ func (g *Gate) judge(v *view, q call.Question, note journal) call.Verdict {
 	if !o.tool.Level.Known() {
 		return deny("level", "the tool has the level %d, which does not exist", int(o.tool.Level))
 	}
-	certain, kinds := secrets(c.texts(), g.config.Secrets)
+	certain, kinds := secrets(c.texts(), g.known)
 	if certain {
 		return deny("secret", "an argument holds a secret of this installation, which never goes to a tool; do it without, or tell the person")
 	}

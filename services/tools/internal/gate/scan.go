@@ -115,10 +115,10 @@ func squeezed(text string) string {
 }
 
 // secrets says whether one of the known secrets stands in the texts in whatever form, and what else in them looks like one.
-func secrets(texts, known []string) (certain bool, kinds []string) {
+func secrets(texts []string, known secret.Known) (certain bool, kinds []string) {
 	for _, t := range texts {
 		for _, d := range decodings(t) {
-			if secret.Contains(d.text, known) || !d.noise && len(known) > 0 && secret.Contains(squeezed(d.text), known) {
+			if known.Contains(d.text) || !d.noise && known.Contains(squeezed(d.text)) {
 				return true, nil
 			}
 			if d.noise {

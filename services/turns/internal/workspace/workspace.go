@@ -72,7 +72,7 @@ func Open(dir string, secrets ...string) (*Workspace, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open workspace: %s is not a folder", abs)
 	}
-	w := &Workspace{dir: abs, now: time.Now, redact: func(text string) string { return secret.Redact(text, secrets) }}
+	w := &Workspace{dir: abs, now: time.Now, redact: secret.Compile(secrets).Redact}
 	for i, name := range names {
 		w.docs[i].path = name
 	}
