@@ -72,7 +72,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("who is late is told %q", text)
 	}
 	h.submit(t, talk, "s4", anna, id, callv1.AllowOnce)
-	if text := h.told(t, "s4"); !strings.Contains(text, "that is fine") {
+	if text := h.told(t, "s4"); !strings.Contains(text, "as you say") {
 		t.Errorf("who says the same is told %q", text)
 	}
 }
@@ -132,7 +132,7 @@ func TestEndpoints(t *testing.T) {
 		{"no decision", DecideRequest{Approval: id, Decision: "maybe"}, fault.Invalid, "allow-once"},
 		{"no object", DecideRequest{Approval: id, Decision: callv1.AllowOnce, Arguments: json.RawMessage(`7`)}, fault.Invalid, "object"},
 		{"yes", DecideRequest{Approval: id, Decision: callv1.AllowOnce}, "", "allowed once by local"},
-		{"yes, again", DecideRequest{Approval: id, Decision: callv1.AllowOnce}, "", "that is fine"},
+		{"yes, again", DecideRequest{Approval: id, Decision: callv1.AllowOnce}, "", "as you say"},
 		{"no", DecideRequest{Approval: id, Decision: callv1.Deny}, fault.Conflict, "allowed once by local at"},
 	}
 	for _, tt := range tests {

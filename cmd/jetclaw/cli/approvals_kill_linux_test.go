@@ -93,10 +93,10 @@ func TestApprovalUnderAnotherPolicy(t *testing.T) {
 			h.start()
 			h.reply(message).want(t, "completed", "told: denied: the question to the person is void")
 			all := h.list("--all")
-			if len(all) != 1 || all[0].Status != "voided" || !strings.Contains(all[0].Text, "the policy has changed") {
+			if len(all) != 1 || all[0].Status != "voided" || !strings.Contains(all[0].Text, "the policy (the rules) has changed") {
 				t.Errorf("%+v", all)
 			}
-			h.run("approvals", "approve", id).want(t, 1, "is void", "the policy has changed")
+			h.run("approvals", "approve", id).want(t, 1, "is void", "the policy (the rules) has changed")
 			h.run("approvals", "deny", id).want(t, 1, "is void")
 			told := false
 			for _, e := range h.journal("--session", theSession) {
