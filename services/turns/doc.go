@@ -40,7 +40,7 @@
 //   - A model is offered the tools of the catalogue that its agent may have, read at most a second ago or as they were last
 //     known. turn.stepped has their own names; only the model's copy is made to suit its provider. read_skill is answered here,
 //     whatever executors publish under that name.
-//   - The same call that fails for a third time in a turn ends it.
+//   - The same call that fails in three steps of a turn ends it.
 //   - The text of a running answer is on live.<session> as Delta, lossy.
 //
 // What happens when it dies:

@@ -25,9 +25,10 @@ func (s *shell) runCommand() *cobra.Command {
 One process runs everything, with a NATS server in it. A target runs a part: the services named, and the server when it is
 among them (nats). A part without the server uses the one that this home's daemon runs, or a NATS of your own (--nats).`,
 		Example: `  jetclaw run
-  jetclaw run --target nats          in one terminal, and in two others:
+  jetclaw run --target nats          in one terminal, and in three others:
   jetclaw run --target intake,outbox
   jetclaw run --target turns
+  jetclaw run --target tools,approvals,builtin
   jetclaw run --target turns --nats nats://10.0.0.5:4222 --creds /etc/jetclaw/keys`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -23,7 +23,8 @@
 //
 // # What people send
 //
-//   - Messages, and the commands new and compact, stand in the inbox and are taken in their order. The queue mode says what
+//   - Messages, and the commands new and compact, stand in the inbox and are taken in their order; new ends the turn before it
+//     if that waited for nothing but people when it came. The queue mode says what
 //     a message does while a turn runs; none jumps over a command. More messages than may wait are cancelled. The one that
 //     comes next when nothing runs does not count as waiting.
 //   - A stop binds to what is there at its own cursor: the turn, the messages, a compaction outside of a turn. A second
@@ -43,8 +44,8 @@
 //     again when there is a quarter more.
 //   - A tool call and its result are one value (Call), so neither can be shown to a model without the other. All calls of
 //     finished turns have results.
-//   - A call that failed says so; the second time that the same one fails (tool and arguments) the model is told, the third
-//     time the turn ends. What a call waits for is kept for people only: nothing is decided by it.
+//   - A call that failed says so; in the second step in which the same one fails (tool and arguments) the model is told, in
+//     the third the turn ends. What a call waits for is kept for people only: nothing is decided by it.
 //   - A result is shown up to maxResult bytes. The cursor of its event leads to the rest.
 //   - Apply never writes through to the State it was called on: folds branch (an optimistic one may lose its
 //     compare-and-set), and old ones stay valid.

@@ -71,8 +71,7 @@ func (g *Gate) asks(c *subject, kinds []string, note journal) []ask {
 		add(ask{"shell", byCommand, 2, "It cannot be told what this command runs: " + visible(cut(c.command.unclear, 200), false) + "."})
 	}
 	switch c.level {
-	case toolv1.L0, toolv1.L1:
-		note("level %s: runs by itself", c.level)
+	case toolv1.L0, toolv1.L1: // runs by itself
 	case toolv1.L2:
 		why := "It changes something outside of this conversation (level L2)."
 		if c.tool.Level != toolv1.L2 {
