@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
@@ -25,7 +26,8 @@ var (
 		{Model: "claude/opus", Cause: turnv1.ModelUnavailable, Detail: "HTTP 529"},
 	}}
 	usage   = turnv1.Usage{Input: 812, Output: 42, CacheRead: 400, CacheWrite: 12, Cost: 1_234_567, Priced: true, Estimated: true}
-	ref     = deliveryv1.Ref{Delivery: "e7", Attempt: 1}
+	ref     = deliveryv1.Ref{Delivery: "e7", Attempt: 1, Part: 1}
+	door    = accessv1.Door{Channel: "telegram", Account: "mybot"}
 	request = callv1.Request{
 		Turn: "m1/t", Call: "c1", Index: 1, Tool: "write_file", Executor: "builtin",
 		Arguments: json.RawMessage(`{"content":"hello","path":"AGENTS.md"}`), Digest: "5a1d", ToolDigest: "77b2", Level: toolv1.L2,
@@ -42,9 +44,24 @@ var (
 // samples has one body of each event type with every field set: a golden sample is made of it when the type is new.
 // Adding a type means adding a body here and running the test with -update.
 var samples = []envelope.Body{
-	messagev1.Received{From: sender, Text: "What is the weather in Zürich?\n"},
+	messagev1.Received{
+		From: sender, Text: "What is the weather in Zürich?\n", Native: "815", Group: true, Forwarded: "Grace",
+		Quote: &messagev1.Quote{Native: "814", From: "mybot", Own: true, Text: "Sunny, 21 °C."},
+		Files: []messagev1.File{
+			{
+				Kind: messagev1.Video, Name: "sky.mp4", Type: "video/mp4", Size: 4711, Width: 1280, Height: 720, Seconds: 12,
+				Digest: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Missing: "it is larger than 20 MB",
+			},
+		},
+	},
 	messagev1.Edited{Message: "m1", From: sender, Text: "What is the weather in Bern?"},
-	messagev1.Refused{From: sender, Reason: messagev1.TooLarge, Detail: "the message has 70000 bytes; send at most 65536", Bytes: 70000},
+	messagev1.Refused{From: sender, Reason: messagev1.TooLarge, Detail: "the message has 70000 bytes; send at most 65536", Bytes: 70000, Tell: true},
+	messagev1.Reacted{From: sender, Native: "814", Emoji: []string{"👍"}, Removed: []string{"🤔"}},
+	messagev1.Quarantined{Channel: "telegram", Account: "mybot", Source: "900001", Reason: "message.date is a string", Bytes: 14, Data: `{"message":{}}`},
+	accessv1.Requested{Door: door, Who: sender.ID, Name: sender.Name, Code: "K7QW2MXR", Expires: deadline},
+	accessv1.Granted{Door: door, Who: sender.ID, Name: sender.Name, Owner: true, By: "local"},
+	accessv1.Revoked{Door: door, Who: sender.ID, By: "local"},
+	accessv1.Moved{Door: door, From: "-777", To: "-100777"},
 	messagev1.Control{From: sender, Verb: messagev1.Model, Argument: "local/qwen3"},
 	turnv1.Started{Claim: claim},
 	turnv1.Continued{Claim: claim},
@@ -73,7 +90,7 @@ var samples = []envelope.Body{
 	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
 		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9, Silent: 1},
 	}},
-	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today"},
+	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today", Button: true},
 	callv1.Dispatched{Request: request, Rule: "approval", Approval: &answer, Always: &answer},
 	callv1.Awaiting{
 		Request: request, Rule: "level L2", Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md", Grant: "2c26",
@@ -95,11 +112,13 @@ var samples = []envelope.Body{
 	approvalv1.Cancelled{Ref: question},
 	approvalv1.Voided{Ref: question, Reason: "the policy has changed", Text: "This is void."},
 	deliveryv1.Started{Ref: ref, Worker: "W7kq2nRz", Deadline: deadline, Repeat: true},
-	deliveryv1.Sent{Ref: ref, Receipt: "4711"},
-	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests"},
+	deliveryv1.Sent{Ref: ref, Receipt: "4711", More: true},
+	deliveryv1.Drafting{Turn: "m1/t", Worker: "W7kq2nRz", Deadline: deadline},
+	deliveryv1.Drafted{Turn: "m1/t", Receipt: "4711"},
+	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests", Untried: true},
 	deliveryv1.Failed{Ref: ref, Reason: "403: the person has blocked the bot"},
 	deliveryv1.Unknown{Ref: ref, Resend: true},
-	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}},
+	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}, Quiet: true},
 }
 
 // event is the whole event that a sample body is stored in.

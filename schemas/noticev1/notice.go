@@ -17,6 +17,8 @@ type Posted struct {
 	Text    string `json:"text"`
 	// Answers are the ids of the commands that it answers.
 	Answers []string `json:"answers,omitzero"`
+	// Quiet says that whoever it answers learns it where they asked (a button): nothing is shown in the session.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 func (Posted) EventType() string       { return "notice.posted.v1" }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
@@ -36,6 +37,12 @@ var types = []Type{
 	of[messagev1.Edited]("intake"),
 	of[messagev1.Refused]("intake"),
 	of[messagev1.Control]("intake"),
+	of[messagev1.Reacted]("intake"),
+	of[messagev1.Quarantined]("intake"),
+	of[accessv1.Requested]("intake"),
+	of[accessv1.Granted]("intake"),
+	of[accessv1.Revoked]("intake"),
+	of[accessv1.Moved]("intake"),
 	of[turnv1.Started]("turns"),
 	of[turnv1.Continued]("turns"),
 	of[turnv1.Resumed]("turns"),
@@ -66,6 +73,8 @@ var types = []Type{
 	of[deliveryv1.Deferred]("outbox"),
 	of[deliveryv1.Failed]("outbox"),
 	of[deliveryv1.Unknown]("outbox"),
+	of[deliveryv1.Drafting]("outbox"),
+	of[deliveryv1.Drafted]("outbox"),
 	of[noticev1.Posted]("*"),
 }
 

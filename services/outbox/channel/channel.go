@@ -20,6 +20,26 @@ type Item struct {
 	Text     string   //
 	Answers  []string // ids of the messages, commands and decisions that it answers
 	Approval string   // id of the approval that Kind "approval.…" is about, so that a channel can offer buttons; carries no authority
+	Always   bool     // Kind "approval.requested": it may be allowed for always
+	Part     int      // which part of it is to be sent, from 0: Receipt.More asks for the next
+	// Draft is the receipt of the message that showed the answer as it came, and is to become this item's first part; "" for none.
+	Draft string
+	// Prompt is the question that Kind "approval.decided", "approval.expired"… settles, where it was shown; nil for none.
+	Prompt *Prompt
+	// Reply is the channel's id of the message that it answers, in sessions where several people write; "" elsewhere.
+	Reply string
+}
+
+// Prompt is a question that was shown, with its receipt.
+type Prompt struct {
+	Receipt string // of its last part, which has the buttons
+	Text    string
+}
+
+// Receipt is what a channel gives for what it took.
+type Receipt struct {
+	ID   string // the channel's own
+	More bool   // the item has another part
 }
 
 // Class says what is known after an attempt without a receipt.
@@ -35,6 +55,8 @@ const (
 type Error struct {
 	Class  Class
 	After  time.Duration // Retry: not before, as the channel asks; 0 when it does not say
+	// Untried says, with Retry, that the limits of the channel left no room: After is then exact, and it counts as no attempt.
+	Untried bool
 	Reason string        // for the journal: short, without secrets
 }
 
