@@ -28,7 +28,8 @@ func (c *Conn) SetCatalog(ctx context.Context, executor string, value []byte) er
 	if len(value) > MaxCatalog {
 		return fault.New(fault.TooLarge, "the catalogue of %s has %d bytes, at most %d are kept", executor, len(value), MaxCatalog)
 	}
-	return c.put(ctx, "catalogue of "+executor, catalogPrefix+session.Escape(executor), nil, value)
+	_, err := c.put(ctx, "catalogue of "+executor, catalogPrefix+session.Escape(executor), nil, value)
+	return err
 }
 
 // Catalog is what all executors offer, by their names.
@@ -56,19 +57,19 @@ func (c *Conn) Catalog(ctx context.Context) (map[string][]byte, error) {
 	return all, nil
 }
 
-// put stores one value of a KV bucket.
-func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []byte) error {
-	_, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
+// put stores one value of a KV bucket, and returns its revision.
+func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []byte) (revision uint64, err error) {
+	ack, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
-		return nil
+		return ack.Sequence, nil
 	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
-		return fault.New(fault.Full, "store %s: its bucket has no room (%s)", what, api.Description)
+		return 0, fault.New(fault.Full, "store %s: its bucket has no room (%s)", what, api.Description)
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("store %s: %w", what, err)
+		return 0, fmt.Errorf("store %s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fault.New(fault.Timeout, "store %s: %w", what, err)
+		return 0, fault.New(fault.Timeout, "store %s: %w", what, err)
 	}
-	return fault.New(fault.Unavailable, "store %s: %w", what, err)
+	return 0, fault.New(fault.Unavailable, "store %s: %w", what, err)
 }

@@ -47,7 +47,7 @@ func PermissionsOf(s Spec) Permissions {
 		p.consumer(subject.Timers, TimerConsumer(s.Name))
 		p.pub(subject.SchedulesOf(s.Name))
 	}
-	if len(s.Doorbells) > 0 || s.Timers { // it has workers, which ask each other
+	if len(s.Doorbells) > 0 || s.Timers || s.Leases { // it has workers, which ask each other
 		p.sub(subject.WorkersOf(s.Name))
 		p.pub(subject.WorkersOf(s.Name), inboxPrefix(s.Name)+".>")
 	}

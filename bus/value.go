@@ -3,9 +3,11 @@ package bus
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -41,24 +43,36 @@ const valuePrefix = "$KV." + subject.Settings + "."
 
 // Value reads a value of the connection's service; ok is false when there is none.
 func (c *Conn) Value(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	value, _, ok, err = c.revision(ctx, key)
+	return value, ok, err
+}
+
+// revision is Value with the number by which a compare-and-set knows it: that of a removed value too, 0 for one that never was.
+func (c *Conn) revision(ctx context.Context, key string) (value []byte, revision uint64, ok bool, err error) {
 	at, err := c.valueSubject(key)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, false, err
 	}
 	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+at, nil)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return nil, false, fault.New(fault.Timeout, "read value %s: %w", key, err)
+		return nil, 0, false, fault.New(fault.Timeout, "read value %s: %w", key, err)
 	case err != nil:
-		return nil, false, fault.New(fault.Unavailable, "read value %s: %w", key, err)
+		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: %w", key, err)
 	}
 	switch status := m.Header.Get("Status"); {
-	case status == "404", m.Header.Get("KV-Operation") != "":
-		return nil, false, nil
+	case status == "404":
+		return nil, 0, false, nil
 	case status != "":
-		return nil, false, fault.New(fault.Unavailable, "read value %s: %s %s", key, status, m.Header.Get("Description"))
+		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: %s %s", key, status, m.Header.Get("Description"))
 	}
-	return m.Data, true, nil
+	if revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: it has no sequence", key)
+	}
+	if m.Header.Get("KV-Operation") != "" {
+		return nil, revision, false, nil
+	}
+	return m.Data, revision, true, nil
 }
 
 // SetValue replaces a value of the connection's service. Errors: fault.Invalid for a key that is none, TooLarge above
@@ -67,18 +81,29 @@ func (c *Conn) SetValue(ctx context.Context, key string, value []byte) error {
 	if len(value) > MaxValue {
 		return fault.New(fault.TooLarge, "value %s has %d bytes, at most %d are kept", key, len(value), MaxValue)
 	}
-	return c.putValue(ctx, key, nil, value)
+	_, err := c.putValue(ctx, key, nil, value)
+	return err
+}
+
+// reviseValue replaces a value if it is still that of a revision, and returns the new one; 0 when it is not.
+func (c *Conn) reviseValue(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	next, err := c.putValue(ctx, key, nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(revision, 10)}}, value)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant) {
+		return 0, nil
+	}
+	return next, err
 }
 
 // DropValue removes a value of the connection's service; one that is not there is no error.
 func (c *Conn) DropValue(ctx context.Context, key string) error {
-	return c.putValue(ctx, key, nats.Header{"KV-Operation": {"DEL"}}, nil)
+	_, err := c.putValue(ctx, key, nats.Header{"KV-Operation": {"DEL"}}, nil)
+	return err
 }
 
-func (c *Conn) putValue(ctx context.Context, key string, h nats.Header, value []byte) error {
+func (c *Conn) putValue(ctx context.Context, key string, h nats.Header, value []byte) (revision uint64, err error) {
 	at, err := c.valueSubject(key)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	return c.put(ctx, "value "+key, at, h, value)
 }

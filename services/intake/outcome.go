@@ -50,6 +50,8 @@ func outcomeOf(e envelope.Event, status thread.Status) outcome {
 		o.text, o.cause = b.Detail, string(b.Reason)
 	case messagev1.Edited:
 		o.text = "The edit is taken."
+	case messagev1.Reacted:
+		o.text = "The reaction is taken."
 	default:
 		o.status, o.text = thread.Failed, "The answer cannot be read by this version of jetclaw."
 	}

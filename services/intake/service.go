@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -23,15 +24,21 @@ import (
 
 func kind(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
 
+const name = "intake"
+
 // Spec says what intake does on the bus.
 func Spec() bus.Spec {
 	return bus.Spec{
-		Name: "intake",
+		Name: name,
 		Appends: []string{
 			kind(messagev1.Received{}), kind(messagev1.Edited{}), kind(messagev1.Refused{}), kind(messagev1.Control{}),
-			kind(messagev1.Decision{}),
+			kind(messagev1.Decision{}), kind(messagev1.Reacted{}), kind(messagev1.Quarantined{}),
+			kind(accessv1.Requested{}), kind(accessv1.Granted{}), kind(accessv1.Revoked{}), kind(accessv1.Moved{}),
+			kind(noticev1.Posted{}) + "." + name,
 		},
 		Snapshots: true,
+		Values:    true,
+		Leases:    true,
 		Serves:    []string{verbSubmit, verbControl, verbReply},
 		Asks:      []string{approvals + "." + verbGet, approvals + "." + verbList},
 		Follows:   true,

@@ -45,7 +45,7 @@ func (in inbound) pends() bool {
 	switch in.body.(type) {
 	case messagev1.Received, messagev1.Control, messagev1.Decision:
 		return true
-	case messagev1.Edited, messagev1.Refused:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Refused, messagev1.Quarantined:
 	}
 	return false
 }
@@ -93,7 +93,11 @@ func (s *Service) admit(r Request) (inbound, error) {
 		in.key = rand.Text()
 	}
 	in.topic = topic{sid, thread.MessageID(sid, in.key)}
-	in.body = thread.Admit(thread.Inbound{From: r.From, Text: string(r.Text), Edits: r.Edits, Verb: r.Verb, Argument: string(r.Argument)}, s.limits)
+	in.body = thread.Admit(thread.Inbound{
+		From: r.From, Text: string(r.Text), Edits: r.Edits, Verb: r.Verb, Argument: string(r.Argument),
+		Native: r.Native, Group: r.Group, Quote: r.Quote, Forwarded: r.Forwarded, Files: r.Files, Reaction: r.Reaction,
+		Button: r.Button, Refusal: r.Refusal, Tell: r.Tell,
+	}, s.limits)
 	in.event = envelope.Event{ID: in.id, Session: sid, Key: in.key, Body: in.body}
 	if traceparent.MatchString(r.Trace) {
 		in.event.Trace = r.Trace
@@ -177,6 +181,11 @@ func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64,
 		if it, ok := state.Find(b.Message); !ok || it.Status == thread.Refused || it.Status == thread.Done {
 			return fault.New(fault.NotFound, "there is no message %s in %s to edit", b.Message, in.session)
 		}
+	case messagev1.Reacted:
+		if cursor == 0 || state.Deleted() {
+			return fault.New(fault.NotFound, "there is no session %s, and no message in it", in.session)
+		}
+		return full
 	case messagev1.Control:
 		switch {
 		case state.Deleted(), cursor == 0 && clears(b.Verb):
@@ -212,7 +221,7 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 	case messagev1.Refused:
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
-	case messagev1.Edited:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined:
 		receipt.Status = wire.Completed
 	case messagev1.Received:
 		s.room.took(b.Text)

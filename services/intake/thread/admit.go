@@ -24,13 +24,25 @@ type Inbound struct {
 	Verb  messagev1.Verb // a command given by other means than text (a button, an endpoint); Text is then not read
 	// Argument is what goes with Verb.
 	Argument string
+
+	Native    string // the channel's id of the message
+	Group     bool
+	Quote     *messagev1.Quote
+	Forwarded string
+	Files     []messagev1.File   // what came beside Text, or instead of it
+	Reaction  *messagev1.Reacted // what came instead of a text; Text and Files are then not read
+	Button    bool               // Verb was given by a button
+	Refusal   string             // why the channel does not let From in; nothing else is then read
+	Tell      bool               // refusals are shown in the session
 }
 
 // maxName bounds how much of a sender's display name is kept, in bytes.
 const maxName = 128
 
-// Admit is the one gate for every way in. It returns messagev1.Received, Edited, Control, Decision or
+// Admit is the one gate for every way in. It returns messagev1.Received, Edited, Reacted, Control, Decision or
 // Refused.
+//
+// A forwarded text is never a command: somebody else has written it.
 //
 // A text is taken when it is not longer than the limit, is valid UTF-8 without NUL, and has something in it besides
 // white space. It is kept as written but for two things: CR LF and CR become LF, and the other control characters
@@ -39,7 +51,13 @@ func Admit(in Inbound, l Limits) messagev1.Event {
 	from := messagev1.Sender{ID: in.From.ID, Name: cleanName(in.From.Name)}
 	size := len(in.Text)
 	refuse := func(r messagev1.Reason, format string, args ...any) messagev1.Event {
-		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: size}
+		return messagev1.Refused{From: from, Reason: r, Detail: fmt.Sprintf(format, args...), Bytes: size, Tell: in.Tell}
+	}
+	switch {
+	case in.Refusal != "":
+		return refuse(messagev1.Denied, "%s", in.Refusal)
+	case in.Reaction != nil:
+		return messagev1.Reacted{From: from, Native: in.Reaction.Native, Emoji: in.Reaction.Emoji, Removed: in.Reaction.Removed}
 	}
 	control := func(v messagev1.Verb, name, arg string) messagev1.Event {
 		if v == messagev1.Approve || v == messagev1.Deny {
@@ -47,10 +65,10 @@ func Admit(in Inbound, l Limits) messagev1.Event {
 			if wrong != "" {
 				return refuse(messagev1.Denied, "%s", wrong)
 			}
-			d.From = from
+			d.From, d.Button = from, in.Button
 			return d
 		}
-		if v == messagev1.Stop { // whatever follows: who writes this wants it to stop
+		if v == messagev1.Stop || v == messagev1.Help { // whatever follows: who writes this wants it to stop, or needs help
 			arg = ""
 		}
 		if wrong := wrongArgument(v, name, arg); wrong != "" {
@@ -77,15 +95,35 @@ func Admit(in Inbound, l Limits) messagev1.Event {
 	text := clean(in.Text)
 	word, rest := firstWord(text)
 	switch {
-	case word == "":
+	case word == "" && (len(in.Files) == 0 || in.Edits != ""):
 		return refuse(messagev1.Empty, "the text is empty: write something")
 	case in.Edits != "":
 		return messagev1.Edited{Message: in.Edits, From: from, Text: text}
 	}
-	if verb := verbOf(word); verb != "" {
+	if verb := verbOf(word); verb != "" && in.Forwarded == "" && len(in.Files) == 0 {
 		return control(verb, word, rest)
 	}
-	return messagev1.Received{From: from, Text: text}
+	return messagev1.Received{
+		From: from, Text: text, Native: in.Native, Group: in.Group, Quote: quoteOf(in.Quote), Forwarded: cleanName(in.Forwarded),
+		Files: in.Files,
+	}
+}
+
+// maxQuote bounds how much of a quoted message is kept, in bytes.
+const maxQuote = 1 << 10
+
+// quoteOf is a quote as it is kept: somebody else's words, cleaned as a message is, and cut.
+func quoteOf(q *messagev1.Quote) *messagev1.Quote {
+	if q == nil {
+		return nil
+	}
+	kept := *q
+	kept.From = cleanName(q.From)
+	kept.Text = clean(strings.ToValidUTF8(q.Text, "\uFFFD"))
+	if len(kept.Text) > maxQuote {
+		kept.Text = strings.ToValidUTF8(kept.Text[:maxQuote-len("…")], "") + "…"
+	}
+	return &kept
 }
 
 func firstInvalid(s string) int {

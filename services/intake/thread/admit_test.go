@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -102,7 +103,23 @@ func TestAdmit(t *testing.T) {
 		{"approve as a verb, in two lines", Inbound{Verb: messagev1.Approve, Argument: "abcdefgh234\nalways"}, refused(messagev1.Denied, 18)},
 		{"an edit decides nothing", Inbound{Text: "/approve", Edits: "m1"}, messagev1.Edited{Message: "m1", From: from, Text: "/approve"}},
 		{"models are a word", Inbound{Text: "/models"}, text("/models")},
-		{"an unknown command is text", Inbound{Text: "/help"}, text("/help")},
+		{"an unknown command is text", Inbound{Text: "/hello"}, text("/hello")},
+		{"help", Inbound{Text: "/help"}, messagev1.Control{From: from, Verb: messagev1.Help}},
+		{"what Telegram begins with", Inbound{Text: "/start deep-link"}, messagev1.Control{From: from, Verb: messagev1.Help}},
+		{"a forwarded command is text", Inbound{Text: "/stop", Forwarded: "Eve"}, messagev1.Received{From: from, Text: "/stop", Forwarded: "Eve"}},
+		{
+			"a picture without a text", Inbound{Files: []messagev1.File{{Kind: messagev1.Photo}}},
+			messagev1.Received{From: from, Files: []messagev1.File{{Kind: messagev1.Photo}}},
+		},
+		{"who is not let in", Inbound{Text: "/stop", Refusal: "no", Tell: true}, messagev1.Refused{From: from, Reason: messagev1.Denied, Bytes: 5, Tell: true}},
+		{
+			"a reaction", Inbound{Reaction: &messagev1.Reacted{Native: "7", Emoji: []string{"👍"}}},
+			messagev1.Reacted{From: from, Native: "7", Emoji: []string{"👍"}},
+		},
+		{
+			"a quote", Inbound{Text: "yes", Native: "8", Group: true, Quote: &messagev1.Quote{Native: "7", From: "A\nnn", Text: "a\x00?"}},
+			messagev1.Received{From: from, Text: "yes", Native: "8", Group: true, Quote: &messagev1.Quote{Native: "7", From: "A nn", Text: "a?"}},
+		},
 		{"a verb", Inbound{Verb: messagev1.Stop, Text: "ignored"}, control(messagev1.Stop)},
 		{"a verb and its argument", Inbound{Verb: messagev1.Model, Argument: " x "}, argued(messagev1.Model, "x")},
 		{"the longest argument", Inbound{Verb: messagev1.Queue, Argument: strings.Repeat("x", 200)}, argued(messagev1.Queue, strings.Repeat("x", 200))},
@@ -128,7 +145,7 @@ func TestAdmit(t *testing.T) {
 				r.Detail = ""
 				got = r
 			}
-			if got != tc.want {
+			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %#v, want %#v", got, tc.want)
 			}
 		})

@@ -15,8 +15,10 @@ const maxArgument = 200
 // verbOf is the command of a text whose first word is exactly it; "" for all other words.
 func verbOf(word string) messagev1.Verb {
 	switch word {
-	case "/stop", "/new", "/compact", "/model", "/queue", "/status", "/approve", "/deny":
+	case "/stop", "/new", "/compact", "/model", "/queue", "/status", "/approve", "/deny", "/help":
 		return messagev1.Verb(word[1:])
+	case "/start": // what Telegram sends when a person opens a bot for the first time
+		return messagev1.Help
 	case "/reset":
 		return messagev1.New
 	}
@@ -24,13 +26,13 @@ func verbOf(word string) messagev1.Verb {
 }
 
 // Verbs are all commands, as a caller is told of them.
-const Verbs = "stop, new, compact, model, queue, status, approve or deny"
+const Verbs = "stop, new, compact, model, queue, status, approve, deny or help"
 
 // IsVerb says whether there is a command of this name.
 func IsVerb(v messagev1.Verb) bool {
 	switch v {
 	case messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status,
-		messagev1.Approve, messagev1.Deny:
+		messagev1.Approve, messagev1.Deny, messagev1.Help:
 		return true
 	}
 	return false
@@ -48,7 +50,7 @@ func wrongArgument(v messagev1.Verb, name, arg string) string {
 		if arg != "" && arg != keep {
 			return name + ` stands alone, or with "` + keep + `": send it first, then the text`
 		}
-	case messagev1.Stop, messagev1.Model, messagev1.Queue, messagev1.Approve, messagev1.Deny: // see decide for the last two
+	case messagev1.Stop, messagev1.Help, messagev1.Model, messagev1.Queue, messagev1.Approve, messagev1.Deny: // see decide for the last two
 	}
 	return wrongLine(name, arg, maxArgument)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "3"
+const Version = "4"
 
 // Status is what became of something that came in.
 type Status uint8
@@ -76,7 +76,7 @@ func (s State) Apply(e envelope.Event) State {
 		return s.came(e, Pending)
 	case messagev1.Decision:
 		return s.came(e, Pending)
-	case messagev1.Edited:
+	case messagev1.Edited, messagev1.Reacted:
 		return s.came(e, Done)
 	case turnv1.Stepped:
 		s.waits = b.Turn

@@ -32,6 +32,24 @@ type Request struct {
 	// Argument goes with Verb.
 	Argument Text   `json:"argument,omitempty"`
 	Trace    string `json:"trace,omitempty"` // W3C traceparent
+
+	Chat `json:"-"`
+}
+
+// Chat is what only a channel of intake's own can say of something that came in: no client of the bus or of HTTP can claim it.
+type Chat struct {
+	Native    string // the channel's id of the message
+	Group     bool   // several people write in the session
+	Quote     *messagev1.Quote
+	Forwarded string // who has written it first; "" when From has
+	Files     []messagev1.File
+	Button    bool // Verb was given by a button, whose channel shows what became of it
+	// Refusal says why the channel does not let From in: what came is refused, whatever it is.
+	Refusal string
+	// Tell has a refusal shown in the session: there is no receipt that the sender could see.
+	Tell bool
+	// Reaction is what came, instead of a text.
+	Reaction *messagev1.Reacted
 }
 
 // Receipt says that it is in the journal.
