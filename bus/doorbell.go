@@ -12,6 +12,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
@@ -192,17 +193,25 @@ func (c *Conn) settle(b *bell, how string, err error) {
 	}
 }
 
-// ringsFor says whether subj is of one of the kinds; a kind may end in ".*".
-func ringsFor(kinds []string, subj string) bool {
+// ringsFor says whether subj is of one of the doorbells; a kind may end in ".*".
+func ringsFor(bells []string, subj string) bool {
+	var channel string // its token, as it is written
 	rest := subj
-	for range 6 { // ev.<vp>.<four tokens of the session>.
-		_, after, ok := strings.Cut(rest, ".")
+	for n := range 6 { // ev.<vp>.<four tokens of the session>.
+		token, after, ok := strings.Cut(rest, ".")
 		if !ok {
 			return false
 		}
+		if n == 3 {
+			channel = token
+		}
 		rest = after
 	}
-	for _, k := range kinds {
+	for _, bell := range bells {
+		k, only, one := strings.Cut(bell, "@")
+		if one && session.Escape(only) != channel {
+			continue
+		}
 		if root, open := strings.CutSuffix(k, "*"); k == rest || open && strings.HasPrefix(rest, root) {
 			return true
 		}

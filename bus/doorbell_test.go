@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // collect takes bells until n came, and hands each to do.
@@ -187,5 +190,38 @@ func TestDoorbellsSurviveARestart(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDoorbellsOfOneChannel: a kind may ring in the sessions of one channel only.
+func TestDoorbellsOfOneChannel(t *testing.T) {
+	one := bus.Spec{Name: "outbox", Doorbells: []string{"turn.completed@telegram", "turn.failed"}}
+	srv := bustest.New(t, one, bus.Spec{Name: "turns", Appends: []string{"turn.completed", "turn.failed"}})
+	turns := srv.Connect(t, "turns").Journal()
+	for _, s := range []session.ID{"main.http.a.b", "main.telegram.a.b"} {
+		for _, b := range []envelope.Body{turnv1.Completed{}, turnv1.Failed{}} {
+			if _, err := turns.AppendFact(t.Context(), envelope.Event{Session: s, Body: b}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	rings, done := make(chan bus.Bell, 8), make(chan error, 1)
+	go func() { done <- srv.Connect(t, "outbox").Doorbells(ctx, one, func(b bus.Bell) { rings <- b }) }()
+	var got []string
+	for range 3 {
+		b := <-rings
+		got = append(got, b.Event().Kind()+" "+b.Event().Session.Channel())
+		if err := b.Ack(); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	slices.Sort(got)
+	if want := []string{"turn.completed telegram", "turn.failed http", "turn.failed telegram"}; !slices.Equal(got, want) {
+		t.Errorf("%v", got)
 	}
 }

@@ -28,6 +28,18 @@ func (c *Conn) SubscribeLive(ctx context.Context, s session.ID, fn func(data []b
 	return c.subscribe(ctx, []string{subject.Live(s)}, func(m *nats.Msg) { fn(m.Data) })
 }
 
+// SubscribeChannel is SubscribeLive for all sessions of one channel.
+func (c *Conn) SubscribeChannel(ctx context.Context, channel string, fn func(s session.ID, data []byte)) error {
+	return c.subscribe(ctx, []string{subject.LiveOfChannel(channel)}, func(m *nats.Msg) {
+		s, err := subject.ParseLive(m.Subject)
+		if err != nil {
+			c.log.Debug("live message of no session", "subject", m.Subject, "error", err)
+			return
+		}
+		fn(s, m.Data)
+	})
+}
+
 // subscribe keeps core subscriptions until ctx ends; it returns once the server has them.
 func (c *Conn) subscribe(ctx context.Context, subjects []string, fn nats.MsgHandler) error {
 	subs := make([]*nats.Subscription, 0, len(subjects))

@@ -168,9 +168,18 @@ func orDone(ctx context.Context, err error) error {
 // Watch calls fn for new events of some kinds until ctx ends; it returns once subscribed. fn is called concurrently for
 // different kinds. Lossy and cheap: for waiters that look themselves from time to time.
 func (c *Conn) Watch(ctx context.Context, kinds []string, fn func(envelope.Event)) error {
+	return c.watch(ctx, kinds, subject.TailOfKind, fn)
+}
+
+// WatchChannel is Watch for the sessions of one channel.
+func (c *Conn) WatchChannel(ctx context.Context, channel string, kinds []string, fn func(envelope.Event)) error {
+	return c.watch(ctx, kinds, func(kind string) string { return subject.TailOfChannel(channel, kind) }, fn)
+}
+
+func (c *Conn) watch(ctx context.Context, kinds []string, of func(kind string) string, fn func(envelope.Event)) error {
 	subjects := make([]string, len(kinds))
 	for i, k := range kinds {
-		subjects[i] = subject.TailOfKind(k)
+		subjects[i] = of(k)
 	}
 	return c.subscribe(ctx, subjects, func(m *nats.Msg) {
 		ev, err := c.tailEvent(ctx, m)

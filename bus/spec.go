@@ -5,7 +5,7 @@ package bus
 type Spec struct {
 	Name         string   // the service: "turns"
 	Appends      []string // kinds it may append: "turn.started", "call.completed.builtin"
-	Doorbells    []string // kinds that ring it: "message.received", "call.completed.*"
+	Doorbells    []string // kinds that ring it: "message.received", "call.completed.*"; in one channel only: "turn.stepped@telegram"
 	Timers       bool     // it sets timers and is rung by them
 	Snapshots    bool     // it keeps folded states in the KV bucket "snap"
 	Values       bool     // it keeps small values in the KV bucket "settings", under its own name

@@ -171,7 +171,7 @@ func consumersOf(s Spec, l Limits) []Consumer {
 	if len(s.Doorbells) > 0 {
 		filters := make([]string, 0, len(s.Doorbells))
 		for _, k := range s.Doorbells {
-			filters = append(filters, subject.OfKind(k))
+			filters = append(filters, subject.OfBell(k))
 		}
 		add(subject.Journal, s.Name, disjoint(filters))
 	}

@@ -62,13 +62,15 @@ type Unknown struct {
 // grows. Appended before the channel is called, by whoever does it.
 type Drafting struct {
 	Turn     string    `json:"turn"`
+	Round    int       `json:"round"` // the model call that speaks; each has a draft of its own
 	Worker   string    `json:"worker"`
 	Deadline time.Time `json:"deadline"` // until then Drafted follows, or nobody knows whether the message is there
 }
 
-// Drafted says that it was posted, before it is edited for the first time; the end of the turn becomes its last text.
+// Drafted says that it was posted, before it is edited for the first time; what the model call ends with becomes its last text.
 type Drafted struct {
 	Turn    string `json:"turn"`
+	Round   int    `json:"round"`
 	Receipt string `json:"receipt,omitempty"` // the channel's own id; "" when it was not posted after all
 }
 

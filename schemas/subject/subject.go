@@ -154,8 +154,22 @@ func TailOfSession(s session.ID) string { return family(tailRoot, s, ">", "") }
 // "call.completed.builtin".
 func OfKind(kind string) string { return eventRoot + ".*.*.*.*.*." + kind }
 
+// OfBell is the filter of a doorbell: of a kind, as OfKind, or of "kind@channel", the kind in sessions of one channel.
+func OfBell(bell string) string {
+	kind, channel, one := strings.Cut(bell, "@")
+	if !one {
+		return OfKind(kind)
+	}
+	return eventRoot + ".*.*." + session.Escape(channel) + ".*.*." + kind
+}
+
 // TailOfKind is OfKind for the republished copies.
 func TailOfKind(kind string) string { return tailRoot + ".*.*.*.*.*." + kind }
+
+// TailOfChannel is TailOfKind for the sessions of one channel.
+func TailOfChannel(channel, kind string) string {
+	return tailRoot + ".*.*." + session.Escape(channel) + ".*.*." + kind
+}
 
 // Timer is the subject on which a timer of a service rings for a session.
 func Timer(service string, s session.ID) string { return timerRoot + "." + service + "." + string(s) }
@@ -187,6 +201,18 @@ func SchedulesOf(service string) string { return "schedule." + service + ".>" }
 
 // Live is the lossy subject of a session: deltas, typing.
 func Live(s session.ID) string { return liveRoot + "." + string(s) }
+
+// LiveOfChannel is the filter of what is published on Live for the sessions of one channel.
+func LiveOfChannel(channel string) string { return liveRoot + ".*." + session.Escape(channel) + ".*.*" }
+
+// ParseLive is the inverse of Live.
+func ParseLive(subj string) (session.ID, error) {
+	rest, ok := strings.CutPrefix(subj, liveRoot+".")
+	if !ok {
+		return "", fmt.Errorf("%q is not the subject of a live message", subj)
+	}
+	return session.Parse(rest)
+}
 
 // Worker is the inbox of one running worker of a service.
 func Worker(service, instance string) string { return workerRoot + "." + service + "." + instance }

@@ -47,7 +47,7 @@ const (
 	breaks  fate = "breaks"  // the sender panics
 )
 
-func (r *receiver) Send(ctx context.Context, i channel.Item) (string, error) {
+func (r *receiver) Send(ctx context.Context, i channel.Item) (channel.Receipt, error) {
 	r.mu.Lock()
 	n := r.calls
 	r.calls++
@@ -59,7 +59,7 @@ func (r *receiver) Send(ctx context.Context, i channel.Item) (string, error) {
 	select {
 	case <-time.After(r.takes[n%len(r.takes)]):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return channel.Receipt{}, ctx.Err()
 	}
 	if f == accepts || f == mute {
 		r.mu.Lock()
@@ -80,16 +80,16 @@ func (r *receiver) Send(ctx context.Context, i channel.Item) (string, error) {
 	}
 	switch f {
 	case later:
-		return "", channel.Errorf(channel.Retry, "not now")
+		return channel.Receipt{}, channel.Errorf(channel.Retry, "not now")
 	case refuses:
-		return "", channel.Errorf(channel.Permanent, "never")
+		return channel.Receipt{}, channel.Errorf(channel.Permanent, "never")
 	case mute, gone:
-		return "", errors.New("no answer")
+		return channel.Receipt{}, errors.New("no answer")
 	case breaks:
 		panic("the sender breaks")
 	case accepts:
 	}
-	return "receipt", nil
+	return channel.Receipt{ID: "receipt"}, nil
 }
 
 // begins judges an attempt at its begin, by the journal: its turn has come, and the one before it has ended.

@@ -7,18 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
 
-// Sender calls one push channel, once, without retries of its own. It returns the channel's receipt, or an error whose
+// Sender calls one push channel, once, for one part of an item, without retries of its own. A channel that can show what goes
+// on in a turn that runs is a Presence, too. It returns the channel's receipt, or an error whose
 // class says whether the item arrived (channel.Error; any other error counts as unknown). It heeds ctx. It is called for
 // many sessions at the same time.
 type Sender interface {
-	Send(ctx context.Context, i channel.Item) (receipt string, err error)
+	Send(ctx context.Context, i channel.Item) (channel.Receipt, error)
 }
 
 // perform makes the attempt that a delivery.started announced, and returns what became of it.
@@ -32,17 +35,48 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 	// The call ends Grace before the claim does: what is left is for the append of its outcome.
 	call, cancel := context.WithDeadline(ctx, w.Deadline.Add(-s.limits.Grace))
 	defer cancel()
-	receipt, err := sender.Send(call, channel.Item{
-		Session: w.Session, Delivery: claim.Delivery, Attempt: claim.Attempt, Repeat: claim.Repeat,
-		Kind: item.Kind, Text: item.Text, Answers: item.Answers, Approval: item.Approval,
-	})
+	out, err := s.itemOf(call, w, item, claim)
+	if err != nil {
+		return deliveryv1.Deferred{Ref: claim.Ref, Until: time.Now().Add(s.limits.Backoff(claim.Delivery, claim.Attempt)).UTC().Round(0), Reason: clip(err.Error())}, nil
+	}
+	receipt, err := sender.Send(call, out)
 	if err == nil {
-		return deliveryv1.Sent{Ref: claim.Ref, Receipt: receipt}, nil
+		return deliveryv1.Sent{Ref: claim.Ref, Receipt: receipt.ID, More: receipt.More}, nil
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, actor.ErrFenced) || errors.Is(cause, actor.ErrWithdrawn) {
 		return nil, cause // whatever the sender says, it was cut off, and somebody else decides
 	}
 	return s.outcome(claim.Ref, channel.ErrorOf(err), time.Now()), nil
+}
+
+// itemOf is what the channel is given. An error means that it was not called.
+func (s *Service) itemOf(ctx context.Context, w actor.Work[delivery.State], i delivery.Item, claim deliveryv1.Started) (channel.Item, error) {
+	out := channel.Item{
+		Session: w.Session, Delivery: claim.Delivery, Attempt: claim.Attempt, Repeat: claim.Repeat, Part: claim.Part,
+		Kind: i.Kind, Text: i.Text, Answers: i.Answers, Approval: i.Approval, Always: i.Always, Reply: i.Reply,
+	}
+	if i.Draft != nil && claim.Part == 0 {
+		out.Draft = i.Draft.Receipt
+		if d := s.drafts[w.Session.Channel()]; d != nil {
+			if err := d.finish(ctx, w.Session, i.Draft.Turn); err != nil {
+				return out, err
+			}
+		}
+	}
+	if p, ok := w.State.Prompt(i.Approval); ok && p.Cursor != i.Cursor {
+		out.Prompt = &channel.Prompt{Receipt: p.Receipt}
+		switch e, err := s.conn.Journal().Get(ctx, p.Cursor); {
+		case errors.Is(err, bus.ErrNoEvent): // the session was deleted meanwhile
+			out.Prompt = nil
+		case err != nil:
+			return out, err
+		default:
+			if b, ok := e.Body.(approvalv1.Requested); ok {
+				out.Prompt.Text = b.Text
+			}
+		}
+	}
+	return out, nil
 }
 
 // outcome is the event of an attempt without a receipt.
@@ -52,8 +86,11 @@ func (s *Service) outcome(ref deliveryv1.Ref, e *channel.Error, now time.Time) e
 	case channel.Permanent:
 		return deliveryv1.Failed{Ref: ref, Reason: reason}
 	case channel.Retry:
-		wait := max(e.After, s.limits.Backoff(ref.Delivery, ref.Attempt))
-		return deliveryv1.Deferred{Ref: ref, Until: now.Add(wait).UTC().Round(0), Reason: reason}
+		wait := e.After
+		if !e.Untried {
+			wait = max(wait, s.limits.Backoff(ref.Delivery, ref.Attempt))
+		}
+		return deliveryv1.Deferred{Ref: ref, Until: now.Add(wait).UTC().Round(0), Reason: reason, Untried: e.Untried}
 	case channel.Unknown:
 	}
 	s.log.Warn("it is not known whether a delivery arrived",

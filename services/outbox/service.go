@@ -8,12 +8,15 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
@@ -21,23 +24,29 @@ import (
 
 func kind(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
 
+const telegram = "@telegram" // behind a kind: in its sessions only
+
 // Spec says what the outbox does on the bus.
 func Spec() bus.Spec {
 	return bus.Spec{
 		Name: "outbox",
 		Appends: []string{
 			kind(deliveryv1.Started{}), kind(deliveryv1.Sent{}), kind(deliveryv1.Deferred{}),
-			kind(deliveryv1.Failed{}), kind(deliveryv1.Unknown{}),
+			kind(deliveryv1.Failed{}), kind(deliveryv1.Unknown{}), kind(deliveryv1.Drafting{}), kind(deliveryv1.Drafted{}),
 		},
 		Doorbells: []string{
 			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
 			kind(noticev1.Posted{}) + ".*",
 			kind(approvalv1.Requested{}), kind(approvalv1.Decided{}), kind(approvalv1.Expired{}), kind(approvalv1.Voided{}),
+			kind(approvalv1.Cancelled{}),
 			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}),
 			kind(turnv1.SessionCompacted{}), kind(turnv1.CompactionFailed{}),
+			// What a channel shows that has drafts, and no receipts for what it refuses.
+			kind(turnv1.Stepped{}) + telegram, kind(deliveryv1.Drafted{}) + telegram, kind(messagev1.Refused{}) + telegram,
 		},
 		Timers:    true,
 		Snapshots: true,
+		Follows:   true, // what is shown of turns that run
 	}
 }
 
@@ -51,8 +60,10 @@ type Config struct {
 
 // Service is the outbox; see the package documentation.
 type Service struct {
+	conn    *bus.Conn
 	actor   *actor.Actor[delivery.State]
 	senders map[string]Sender
+	drafts  map[string]*drafts // of the channels that have a Presence
 	limits  delivery.Limits
 	log     *slog.Logger
 }
@@ -67,7 +78,7 @@ func New(c Config) (*Service, error) {
 	case c.Limits.Attempts == 0 && c.Limits.Routes == nil && c.Limits.Backoff == nil:
 		c.Limits = delivery.DefaultLimits()
 	}
-	s := &Service{senders: maps.Clone(c.Senders), limits: c.Limits, log: c.Log}
+	s := &Service{conn: c.Conn, senders: maps.Clone(c.Senders), drafts: map[string]*drafts{}, limits: c.Limits, log: c.Log}
 	s.limits.Routes = maps.Clone(c.Limits.Routes)
 	if s.limits.Routes == nil {
 		s.limits.Routes = map[string]delivery.Route{}
@@ -77,6 +88,9 @@ func New(c Config) (*Service, error) {
 			return nil, fmt.Errorf("the outbox has no sender for channel %q", name)
 		}
 		s.limits.Routes[name] = delivery.Push
+		if p, ok := sender.(Presence); ok {
+			s.drafts[name] = newDrafts(p, c.Conn, c.Log)
+		}
 	}
 	for name, route := range s.limits.Routes {
 		if route == delivery.Push && s.senders[name] == nil {
@@ -109,7 +123,12 @@ func (s *Service) machine() actor.Machine[delivery.State] {
 // Run delivers until ctx ends; it returns once sends under way have ended or were cut off.
 func (s *Service) Run(ctx context.Context) error {
 	s.log.Debug("outbox runs", "push", slices.Sorted(maps.Keys(s.senders)))
-	return s.actor.Run(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.actor.Run(ctx) })
+	for channel, d := range s.drafts {
+		g.Go(func() error { return s.present(ctx, channel, d.presence) })
+	}
+	return g.Wait()
 }
 
 // Ready returns once doorbells are taken, or with ctx's error.

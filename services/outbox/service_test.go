@@ -81,12 +81,15 @@ func TestPushShowsApprovals(t *testing.T) {
 		approvalv1.Expired{Ref: ref, Text: "Too late."},
 		approvalv1.Voided{Ref: ref, Text: "Void."},
 	} {
-		h.show(t, web, fmt.Sprint("w", i), approvalv1.Cancelled{Ref: ref})
+		h.show(t, web, fmt.Sprint("w", i), approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: "neverasked2"}})
 		h.show(t, web, fmt.Sprint("a", i), b)
 		h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == i+1 })
 	}
-	h.show(t, web, "z", answer("done"))
+	h.show(t, web, "b1", approvalv1.Requested{Approval: "bbbbbbbbbb2", Text: "And this?"})
 	h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == 5 })
+	h.show(t, web, "b2", approvalv1.Cancelled{Ref: approvalv1.Ref{Approval: "bbbbbbbbbb2"}})
+	h.show(t, web, "z", answer("done"))
+	h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == 7 })
 	var got []string
 	for _, c := range hook.got() {
 		got = append(got, fmt.Sprint(c.Delivery, " ", c.Kind, " ", c.Approval, " ", c.Answers, " ", c.Text))
@@ -96,6 +99,8 @@ func TestPushShowsApprovals(t *testing.T) {
 		"a1 approval.decided abcdefghij2 [d1] Allowed.",
 		"a2 approval.expired abcdefghij2 [] Too late.",
 		"a3 approval.voided abcdefghij2 [] Void.",
+		"b1 approval.requested bbbbbbbbbb2 [] And this?",
+		"b2 approval.cancelled bbbbbbbbbb2 [] There is nothing to decide any more: what this was for has ended.",
 		"z turn.completed  [m-done] done")
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,7 +117,11 @@ func (w *World) arrive(after time.Duration, do func()) {
 }
 
 func (w *World) isDoorbell(e envelope.Event) bool {
-	return slices.ContainsFunc(w.spec.Doorbells, func(kind string) bool {
+	return slices.ContainsFunc(w.spec.Doorbells, func(bell string) bool {
+		kind, channel, one := strings.Cut(bell, "@")
+		if one && channel != e.Session.Channel() {
+			return false
+		}
 		if b, ok := e.Body.(envelope.Suffixed); ok {
 			return kind == e.Kind()+".*" || kind == e.Kind()+"."+b.SubjectSuffix()
 		}

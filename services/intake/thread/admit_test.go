@@ -213,7 +213,7 @@ func TestAdmitAlways(t *testing.T) {
 			t.Fatalf("admitted %q", text)
 		}
 		in.Text = text
-		if again := Admit(in, l); again != got {
+		if again := Admit(in, l); !reflect.DeepEqual(again, got) {
 			t.Fatalf("admitted again: %#v, first %#v", again, got)
 		}
 	})

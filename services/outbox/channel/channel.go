@@ -53,11 +53,11 @@ const (
 
 // Error is what became of an attempt without a receipt.
 type Error struct {
-	Class  Class
-	After  time.Duration // Retry: not before, as the channel asks; 0 when it does not say
+	Class Class
+	After time.Duration // Retry: not before, as the channel asks; 0 when it does not say
 	// Untried says, with Retry, that the limits of the channel left no room: After is then exact, and it counts as no attempt.
 	Untried bool
-	Reason string        // for the journal: short, without secrets
+	Reason  string // for the journal: short, without secrets
 }
 
 func (e *Error) Error() string { return e.Reason }

@@ -9,12 +9,13 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "3"
+const Version = "4"
 
 // stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."
@@ -22,25 +23,36 @@ const stopped = "Stopped."
 // Apply folds one committed event.
 func (s State) Apply(ev envelope.Event) State {
 	switch b := ev.Body.(type) {
-	case turnv1.Completed:
-		return s.add(ev, b.Text, b.Answers)
-	case turnv1.Failed:
-		return s.add(ev, b.Text, b.Answers)
-	case turnv1.Cancelled:
-		if len(b.Answers) == 0 {
-			return s.add(ev, b.Text, nil)
+	case messagev1.Received:
+		return s.received(ev, b)
+	case messagev1.Refused:
+		if b.Tell { // else the sender has a receipt that says it
+			return s.add(ev, b.Detail, nil)
 		}
-		return s.add(ev, cmp.Or(b.Text, stopped), b.Answers)
+	case turnv1.Started:
+		s.Speaks = b.Turn
+	case turnv1.Continued:
+		s.Speaks = b.Turn
+	case turnv1.Resumed:
+		s.Speaks = b.Turn
+	case turnv1.Stepped: // its text is shown where a draft shows a part of it already
+		return s.stepped(ev, b)
+	case turnv1.Completed:
+		return s.ended(ev, b.Turn, item{text: b.Text, answers: b.Answers})
+	case turnv1.Failed:
+		return s.ended(ev, b.Turn, item{text: b.Text, answers: b.Answers})
+	case turnv1.Cancelled:
+		text := b.Text
+		if len(b.Answers) > 0 {
+			text = cmp.Or(text, stopped)
+		}
+		return s.ended(ev, b.Turn, item{text: text, answers: b.Answers})
 	case noticev1.Posted:
-		return s.add(ev, b.Text, b.Answers)
-	case approvalv1.Requested:
-		return s.about(ev, b.Approval, b.Text, nil)
-	case approvalv1.Decided:
-		return s.about(ev, b.Approval, b.Text, b.Answers)
-	case approvalv1.Expired:
-		return s.about(ev, b.Approval, b.Text, nil)
-	case approvalv1.Voided: // one that is cancelled shows nothing: whoever ended its turn is told that
-		return s.about(ev, b.Approval, b.Text, nil)
+		if !b.Quiet {
+			return s.add(ev, b.Text, b.Answers)
+		}
+	case approvalv1.Event:
+		return s.approval(ev, b)
 	case turnv1.SessionReset: // what was said before it is still owed
 		return s.add(ev, b.Text, by(b.By))
 	case turnv1.SessionConfigured:
@@ -61,6 +73,48 @@ func (s State) Apply(ev envelope.Event) State {
 	return s
 }
 
+// received keeps what an answer may have to name.
+func (s State) received(ev envelope.Event, b messagev1.Received) State {
+	if b.Group && b.Native != "" {
+		s.Natives = last(s.Natives, Native{ID: ev.ID, Native: b.Native}, maxNatives)
+	}
+	return s
+}
+
+// last appends to a bounded list; the oldest go.
+func last[E any](list []E, e E, most int) []E {
+	list = list[max(0, len(list)+1-most):]
+	return append(slices.Clip(list), e) // clipped: the append copies, so that no other State sees it
+}
+
+// approval adds what concerns one.
+func (s State) approval(ev envelope.Event, b approvalv1.Event) State {
+	switch b := b.(type) {
+	case approvalv1.Requested:
+		return s.push(ev, item{text: b.Text, approval: b.Approval, always: b.Grant != ""})
+	case approvalv1.Decided:
+		return s.push(ev, item{text: b.Text, approval: b.Approval, answers: b.Answers})
+	case approvalv1.Expired:
+		return s.push(ev, item{text: b.Text, approval: b.Approval})
+	case approvalv1.Voided:
+		return s.push(ev, item{text: b.Text, approval: b.Approval})
+	case approvalv1.Cancelled: // whoever ended its turn is told that; only a question that is shown has to be settled there
+		if s.asks(b.Approval) {
+			return s.push(ev, item{text: withdrawn, approval: b.Approval})
+		}
+	}
+	return s
+}
+
+// withdrawn is what a question says whose turn was ended.
+const withdrawn = "There is nothing to decide any more: what this was for has ended."
+
+// asks says that a push channel shows a question, or is about to.
+func (s State) asks(approval string) bool {
+	_, shown := s.Prompt(approval)
+	return shown || slices.ContainsFunc(s.Queue, func(i Item) bool { return i.Approval == approval && (i.Attempt > 0 || i.Part > 0) })
+}
+
 // by is the command that something answers, if there is one.
 func by(command string) []string {
 	if command == "" {
@@ -70,24 +124,59 @@ func by(command string) []string {
 }
 
 func (s State) add(ev envelope.Event, text string, answers []string) State {
-	return s.about(ev, "", text, answers)
+	return s.push(ev, item{text: text, answers: answers})
 }
 
-// about adds what concerns an approval; "" when it concerns none.
-func (s State) about(ev envelope.Event, approval, text string, answers []string) State {
+// item is what an event says of the item that it carries.
+type item struct {
+	text     string
+	answers  []string
+	approval string
+	always   bool
+	draft    *Draft
+}
+
+// push adds an item, unless it has nothing to show or is known.
+func (s State) push(ev envelope.Event, i item) State {
 	name := Name{ID: ev.ID, Key: ev.Key}
-	if strings.TrimSpace(text) == "" || s.knows(name) {
+	if strings.TrimSpace(i.text) == "" || s.knows(name) {
 		return s
 	}
-	return s.push(ev.Session.Channel(), Item{
-		Name: name, Kind: ev.Kind(), Text: text, Approval: approval, Answers: slices.Clone(answers),
-		Phase: Pending, Last: ev.ID,
-	})
+	it := Item{
+		Name: name, Kind: ev.Kind(), Text: i.text, Approval: i.approval, Always: i.always, Answers: slices.Clone(i.answers),
+		Draft: i.draft, Reply: s.native(i.answers), Phase: Pending, Last: ev.ID,
+	}
+	if it.Draft != nil {
+		it.At = wall(ev.Time)
+	}
+	if it.Approval != "" {
+		it.Cursor = ev.Cursor
+	}
+	s.Channel = ev.Session.Channel()
+	s.Queue = append(slices.Clip(s.Queue), it) // clipped: the append copies, so that no other State sees it
+	return s
+}
+
+// native is the channel's id of the last message that is answered, where it is known.
+func (s State) native(answers []string) string {
+	for _, n := range slices.Backward(s.Natives) {
+		if slices.Contains(answers, n.ID) {
+			return n.Native
+		}
+	}
+	return ""
 }
 
 // move folds an event of the outbox on the head. What does not fit the head's attempt is a duplicate or comes from a
 // worker that lost its claim.
 func (s State) move(ev envelope.Event, b deliveryv1.Event) State {
+	switch b := b.(type) {
+	case deliveryv1.Drafting:
+		return s.drafting(b)
+	case deliveryv1.Drafted:
+		return s.drafted(b)
+	case deliveryv1.Started, deliveryv1.Sent, deliveryv1.Deferred, deliveryv1.Failed, deliveryv1.Unknown:
+	}
 	head, ok := s.Head()
 	if !ok {
 		return s
@@ -96,29 +185,35 @@ func (s State) move(ev envelope.Event, b deliveryv1.Event) State {
 	open := head.Phase == Started
 	switch b := b.(type) {
 	case deliveryv1.Started:
-		if b.Delivery != head.ID || open || b.Attempt != head.Attempt+1 {
+		if !head.is(b.Ref) || open || b.Attempt != head.Attempt+1 {
 			return s
 		}
 		return s.replaceHead(head.started(ev, b))
 	case deliveryv1.Sent:
-		if b.Delivery != head.ID || b.Attempt != head.due() {
+		if !head.is(b.Ref) || b.Attempt != head.due() {
 			return s
 		}
-		return s.dropHead()
+		if b.More {
+			return s.replaceHead(head.nextPart())
+		}
+		return s.settle(head, b.Receipt).dropHead()
 	case deliveryv1.Failed:
-		if b.Delivery != head.ID || !head.failsAt(b.Attempt) {
+		if !head.is(b.Ref) || !head.failsAt(b.Attempt) {
 			return s
 		}
 		return s.dropHead()
 	case deliveryv1.Deferred:
-		if b.Delivery != head.ID || !open || b.Attempt != head.Attempt {
+		if !head.is(b.Ref) || !open || b.Attempt != head.Attempt {
 			return s
 		}
 		head = head.closed(Deferred)
 		head.Since, head.Due, head.Reason = wall(ev.Time), wall(b.Until), b.Reason
+		if b.Untried {
+			head.Untried++
+		}
 		return s.replaceHead(head)
 	case deliveryv1.Unknown:
-		if b.Delivery != head.ID || !open || b.Attempt != head.Attempt {
+		if !head.is(b.Ref) || !open || b.Attempt != head.Attempt {
 			return s
 		}
 		if !b.Resend {
@@ -127,8 +222,36 @@ func (s State) move(ev envelope.Event, b deliveryv1.Event) State {
 		head = head.closed(Unknown)
 		head.Since, head.Repeat = wall(ev.Time), true
 		return s.replaceHead(head)
+	case deliveryv1.Drafting, deliveryv1.Drafted:
 	}
 	return s
+}
+
+// settle keeps what a question was shown as, until it is settled there.
+func (s State) settle(head Item, receipt string) State {
+	if head.Approval == "" {
+		return s
+	}
+	if n := slices.IndexFunc(s.Prompts, func(p Prompt) bool { return p.Approval == head.Approval }); n >= 0 {
+		s.Prompts = without(s.Prompts, n)
+	}
+	if head.Kind == asked && receipt != "" {
+		s.Prompts = last(s.Prompts, Prompt{Approval: head.Approval, Cursor: head.Cursor, Receipt: receipt}, maxPrompts)
+	}
+	return s
+}
+
+var asked = envelope.KindOf(approvalv1.Requested{}.EventType())
+
+// is says whether a ref names the part that is to be sent.
+func (i Item) is(r deliveryv1.Ref) bool { return r.Delivery == i.ID && r.Part == i.Part }
+
+// nextPart is the item when one part has arrived: the next one is as if it had not been tried.
+func (i Item) nextPart() Item {
+	i = i.closed(Pending)
+	i.Part, i.Attempt, i.Untried, i.Repeat = i.Part+1, 0, 0, false
+	i.Since, i.Begun, i.Due, i.Reason = time.Time{}, time.Time{}, time.Time{}, ""
+	return i
 }
 
 func (i Item) started(ev envelope.Event, b deliveryv1.Started) Item {

@@ -38,8 +38,28 @@ func (i Item) push(v machine.View, l Limits) machine.Step {
 		// Not at once: a receiver that breaks each connection would use up all attempts within milliseconds.
 		return i.again(v, l, i.Since.Add(l.Backoff(i.ID, i.Attempt)))
 	case Pending:
+		if until, wait := i.draftOpen(v); wait {
+			return machine.Wait{Until: until}
+		}
 	}
 	return i.start(v, l)
+}
+
+// letGo is how long after a model call has ended its draft may still be edited by another worker, which looks into the journal
+// before each edit and cuts it off in less.
+const letGo = 3 * time.Second
+
+// draftOpen says until when an item has to wait for its draft: it is being posted, or another worker may still be at it.
+func (i Item) draftOpen(v machine.View) (until time.Time, wait bool) {
+	d := i.Draft
+	if d == nil || i.Part > 0 {
+		return time.Time{}, false
+	}
+	if d.Receipt == "" && v.Now.Before(d.Deadline) {
+		return d.Deadline, true
+	}
+	until = i.At.Add(letGo)
+	return until, d.Receipt != "" && d.Worker != v.Worker && v.Now.Before(until)
 }
 
 func (i Item) start(v machine.View, l Limits) machine.Step {
@@ -75,7 +95,7 @@ func (i Item) claimed(v machine.View, l Limits) machine.Step {
 func (i Item) again(v machine.View, l Limits, due time.Time) machine.Step {
 	end := i.Begun.Add(l.MaxAge)
 	switch {
-	case i.Attempt >= l.Attempts:
+	case i.Attempt-i.Untried >= l.Attempts:
 		return i.giveUp(fmt.Sprintf("given up at attempt %d", i.Attempt))
 	case !v.Now.Before(end):
 		return i.giveUp(fmt.Sprintf("given up %s after the first attempt", l.MaxAge))
@@ -102,5 +122,5 @@ func (i Item) giveUp(reason string) machine.Step {
 func (i Item) append(b envelope.Body) machine.Step { return machine.Append{Body: b, Cause: i.Last} }
 
 func (i Item) ref(attempt int) deliveryv1.Ref {
-	return deliveryv1.Ref{Delivery: i.ID, Attempt: attempt}
+	return deliveryv1.Ref{Delivery: i.ID, Attempt: attempt, Part: i.Part}
 }

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
+	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -49,6 +51,37 @@ func drawFact(t *rapid.T) envelope.Body {
 	}).Draw(t, "fact")
 }
 
+// drawTalk is what happens while a model speaks: turns that begin, drafts, steps. Rounds go up, as those of a turn do.
+func (w *world) drawTalk(t *rapid.T) envelope.Body {
+	speaks := w.full().Speaks
+	if speaks == "" {
+		w.turn++
+		return turnv1.Started{Claim: turnv1.Claim{Turn: fmt.Sprint("t", w.turn), Round: 1, Attempt: 1}}
+	}
+	drafts := w.full().Drafts
+	kind := rapid.SampledFrom([]string{"drafting", "drafting", "drafted", "not drafted", "step", "end"}).Draw(t, "talk")
+	switch {
+	case kind == "end":
+		return turnv1.Completed{Outcome: turnv1.Outcome{Turn: speaks}, Text: "the end", Answers: []string{"m"}}
+	case kind == "step":
+		return turnv1.Stepped{Outcome: turnv1.Outcome{Turn: speaks, Round: max(1, w.round-rapid.IntRange(0, 1).Draw(t, "back"))}, Text: "I look it up"}
+	case kind == "drafting" && len(drafts) < 5:
+		w.round++
+		return deliveryv1.Drafting{Turn: speaks, Round: w.round, Worker: "w", Deadline: w.now.Add(8 * time.Second)}
+	case len(drafts) == 0:
+		return deliveryv1.Drafted{Turn: speaks, Round: 1, Receipt: "77"}
+	}
+	d := rapid.SampledFrom(drafts).Draw(t, "draft")
+	receipt := "77"
+	if kind == "not drafted" {
+		receipt = ""
+	}
+	if d.Receipt != "" {
+		return deliveryv1.Drafted{Turn: "another", Round: d.Round, Receipt: receipt}
+	}
+	return deliveryv1.Drafted{Turn: d.Turn, Round: d.Round, Receipt: receipt}
+}
+
 func TestMachineUnderFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Bool().Draw(t, "zombies"), rapid.Bool().Draw(t, "resend"), rapid.IntRange(1, 4).Draw(t, "attempts"))
@@ -57,6 +90,7 @@ func TestMachineUnderFaults(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"":     func(t *rapid.T) { w.check(t, false) },
 			"fact": func(t *rapid.T) { w.fact(drawFact(t)) },
+			"talk": func(t *rapid.T) { w.fact(w.drawTalk(t)) },
 			"delete": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
 					w.fact(turnv1.SessionDeleted{})
@@ -97,7 +131,8 @@ func TestMachineUnderFaults(t *testing.T) {
 				}
 			},
 		})
-		last := outcome(rapid.IntRange(0, int(cutBefore)).Draw(t, "at last"))
+		// A channel that never has room holds an item up for as long as MaxAge: that is too long to watch.
+		last := rapid.SampledFrom([]outcome{sent, sentMore, refused, failed, cutAfter, cutBefore}).Draw(t, "at last")
 		w.settle(t, func() outcome { return last })
 		w.check(t, true)
 		w.checkStates(t)

@@ -10,6 +10,15 @@ import (
 type State struct {
 	Channel string `json:"channel,omitempty"` // of the session; set with the first item
 	Queue   []Item `json:"queue,omitempty"`   // in journal order; only the first may be beyond Pending
+	// Speaks is the turn whose model speaks, or may; "" between turns.
+	Speaks string `json:"speaks,omitempty"`
+	// Drafts are messages that show what a model says while it speaks, oldest first. One becomes the item that the model call
+	// ends with (Item.Draft), and is then no longer here.
+	Drafts []Draft `json:"drafts,omitempty"`
+	// Prompts are the questions that a push channel shows, and that nobody has settled there, oldest first.
+	Prompts []Prompt `json:"prompts,omitempty"`
+	// Natives are the channel's ids of the last messages, oldest first; kept where several people write.
+	Natives []Native `json:"natives,omitempty"`
 	// Done are the last items that left the queue, oldest first, at most doneRing: a second event with the id or key
 	// of one of them shows nothing.
 	Done []Name `json:"done,omitempty"`
@@ -18,6 +27,36 @@ type State struct {
 // doneRing is how many finished items are remembered. A duplicate comes soon after the first (a retry whose
 // acknowledgement was lost); the server's own window catches the rest.
 const doneRing = 32
+
+// The bounds of what is kept beside the queue. What is forgotten costs a nicety: an answer without a quote, a prompt that keeps
+// its buttons, a draft that stays as it was.
+const (
+	maxDrafts  = 8
+	maxPrompts = 64
+	maxNatives = 32
+)
+
+// Draft is a message that is edited while a model speaks.
+type Draft struct {
+	Turn     string    `json:"turn"`
+	Round    int       `json:"round"`
+	Worker   string    `json:"worker"`            // who edits it
+	Deadline time.Time `json:"deadline,omitzero"` // until then it is not known whether it was posted; zero once it is
+	Receipt  string    `json:"receipt,omitempty"` // the channel's id of it
+}
+
+// Prompt is a question that was shown.
+type Prompt struct {
+	Approval string `json:"approval"`
+	Cursor   uint64 `json:"cursor"` // of the event that has its text
+	Receipt  string `json:"receipt"`
+}
+
+// Native is the channel's id of a message.
+type Native struct {
+	ID     string `json:"id"`
+	Native string `json:"native"`
+}
 
 // Name is what an item can be recognised by.
 type Name struct {
@@ -32,8 +71,15 @@ type Item struct {
 	Text    string   `json:"text"`
 	Answers []string `json:"answers,omitempty"` // ids of the messages, commands and decisions that it answers
 	// Approval is the id of the approval that it is about; "" for all else.
-	Approval string `json:"approval,omitempty"`
+	Approval string    `json:"approval,omitempty"`
+	Always   bool      `json:"always,omitempty"` // that may be given for always
+	Cursor   uint64    `json:"cursor,omitempty"` // of the event that carries it; kept with Approval
+	At       time.Time `json:"at,omitzero"`      // of the event; kept with Draft
+	Draft    *Draft    `json:"draft,omitempty"`  // the message that becomes its first part; never written through
+	Reply    string    `json:"reply,omitempty"`  // the channel's id of the message that it answers
 
+	Part    int       `json:"part,omitempty"`    // the one that is to be sent, from 0; those before it are sent
+	Untried int       `json:"untried,omitempty"` // attempts of the part for which the channel had no room
 	Phase   Phase     `json:"phase"`
 	Since   time.Time `json:"since,omitzero"`    // when the phase began; not kept for Pending
 	Attempt int       `json:"attempt,omitempty"` // the open one, else the last one; 0 before the first
@@ -67,16 +113,19 @@ func (s State) Head() (Item, bool) {
 	return s.Queue[0], true
 }
 
+// Prompt is the question about an approval that a channel shows; false when there is none.
+func (s State) Prompt(approval string) (Prompt, bool) {
+	i := slices.IndexFunc(s.Prompts, func(p Prompt) bool { return p.Approval == approval })
+	if approval == "" || i < 0 {
+		return Prompt{}, false
+	}
+	return s.Prompts[i], true
+}
+
 func (s State) knows(n Name) bool {
 	same := func(o Name) bool { return o.ID == n.ID || n.Key != "" && o.Key == n.Key }
 	return slices.ContainsFunc(s.Done, same) ||
 		slices.ContainsFunc(s.Queue, func(i Item) bool { return same(i.Name) })
-}
-
-func (s State) push(channel string, i Item) State {
-	s.Channel = channel
-	s.Queue = append(slices.Clip(s.Queue), i) // clipped: the append copies, so that no other State sees it
-	return s
 }
 
 func (s State) replaceHead(i Item) State {

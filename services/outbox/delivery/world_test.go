@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -25,6 +27,8 @@ type world struct {
 	journal []envelope.Event
 	workers [2]*worker
 	sends   []send
+	turn    int  // the last one that was drawn
+	round   int  // the last draft's
 	zombies bool // a living owner may be taken for gone
 
 	states []delivery.State // after each event
@@ -44,6 +48,7 @@ type worker struct {
 // send is one thing that arrived at the channel.
 type send struct {
 	item   string
+	part   int
 	claim  uint64
 	number int
 	repeat bool
@@ -145,6 +150,8 @@ type outcome int
 
 const (
 	sent          outcome = iota
+	sentMore              // the first part arrived, there is another
+	noRoom                // the channel was not called
 	refused               // did not arrive, to be tried again
 	failed                // did not arrive, for good
 	cutAfter              // arrived, nobody knows
@@ -156,20 +163,28 @@ const (
 func (w *world) perform(k *worker, step machine.Perform, end outcome) {
 	head, _ := k.state.Head()
 	ref := ref(head.ID, head.Attempt)
+	ref.Part = head.Part
+	if end == sentMore && head.Part > 1 {
+		end = sent
+	}
 	if !w.now.Before(step.Deadline.Add(-w.limits.Grace)) { // the time of the send is over before it began
 		end = refused
 	}
 	switch end {
-	case sent, cutAfter, diedAfterward:
+	case sent, sentMore, cutAfter, diedAfterward:
 		claim := w.journal[step.Claim-1].Body.(deliveryv1.Started)
 		w.sends = append(w.sends, send{
-			item: claim.Delivery, claim: step.Claim, number: claim.Attempt, repeat: claim.Repeat,
+			item: claim.Delivery, part: claim.Part, claim: step.Claim, number: claim.Attempt, repeat: claim.Repeat,
 			standing: w.standing(step.Claim),
 		})
 	}
 	switch end {
 	case sent:
-		k.outcome = deliveryv1.Sent{Ref: ref}
+		k.outcome = deliveryv1.Sent{Ref: ref, Receipt: "r"}
+	case sentMore:
+		k.outcome = deliveryv1.Sent{Ref: ref, More: true, Receipt: "r"}
+	case noRoom:
+		k.outcome = deliveryv1.Deferred{Ref: ref, Until: w.now.Add(time.Second), Reason: "no room", Untried: true}
 	case refused:
 		k.outcome = deliveryv1.Deferred{Ref: ref, Until: w.now.Add(10 * time.Second), Reason: "busy"}
 	case failed:
@@ -195,6 +210,7 @@ func (w *world) standing(claim uint64) standing {
 		switch e.Body.(type) {
 		case turnv1.SessionDeleted:
 			return deleted
+		case deliveryv1.Drafting, deliveryv1.Drafted:
 		case deliveryv1.Event:
 			return closed
 		}
@@ -226,15 +242,22 @@ func (w *world) check(t *rapid.T, settled bool) {
 	var queue []string // items not finished, in order
 	at := map[string]int{}
 	claims := map[uint64]string{}
-	attempt, open, mayBegin := 0, false, true
-	next := func() { queue, attempt, open, mayBegin = queue[1:], 0, false, true }
+	part, attempt, untried, open, mayBegin := 0, 0, 0, false, true
+	again := func() { attempt, untried, open, mayBegin = 0, 0, false, true }
+	next := func() { queue, part = queue[1:], 0; again() }
+	prompts := prompts{of: map[string]string{}, shown: map[string]bool{}}
+	var talk talk
 	for _, e := range w.journal {
 		at[e.ID] = int(e.Cursor)
+		talk = talk.hears(e.Body)
 		switch b := e.Body.(type) {
 		case turnv1.SessionDeleted:
-			queue, attempt, open, mayBegin = nil, 0, false, true
+			queue, part = nil, 0
+			again()
+			prompts = prompts.none()
+		case deliveryv1.Drafting, deliveryv1.Drafted:
 		case deliveryv1.Started:
-			if len(queue) == 0 || b.Delivery != queue[0] || open || !mayBegin || b.Attempt != attempt+1 || b.Attempt > w.limits.Attempts {
+			if len(queue) == 0 || b.Delivery != queue[0] || b.Part != part || open || !mayBegin || b.Attempt != attempt+1 || b.Attempt-untried > w.limits.Attempts {
 				t.Fatalf("event %d: %+v may not begin: open %v, attempt %d, queue %v", e.Cursor, b, open, attempt, queue)
 			}
 			attempt, open, mayBegin = b.Attempt, true, false
@@ -242,19 +265,29 @@ func (w *world) check(t *rapid.T, settled bool) {
 		case deliveryv1.Event:
 			ref := reflect.ValueOf(b).FieldByName("Ref").Interface().(deliveryv1.Ref)
 			_, gaveUp := b.(deliveryv1.Failed)
-			if len(queue) == 0 || ref.Delivery != queue[0] || ref.Attempt != attempt || !open && !gaveUp {
+			if len(queue) == 0 || ref.Delivery != queue[0] || ref.Part != part || ref.Attempt != attempt || !open && !gaveUp {
 				t.Fatalf("event %d: %+v closes nothing: open %v, attempt %d, queue %v", e.Cursor, b, open, attempt, queue)
 			}
 			u, unknown := b.(deliveryv1.Unknown)
-			_, deferred := b.(deliveryv1.Deferred)
-			if deferred || unknown && u.Resend {
+			d, deferred := b.(deliveryv1.Deferred)
+			s, arrived := b.(deliveryv1.Sent)
+			switch {
+			case deferred && d.Untried:
+				untried++
+				fallthrough
+			case deferred, unknown && u.Resend:
 				open, mayBegin = false, true
-			} else {
+			case arrived && s.More:
+				part++
+				again()
+			default:
+				prompts.left(ref.Delivery, arrived && s.Receipt != "")
 				next()
 			}
 		default:
-			if shows(e.Body) {
+			if shows(e.Body) || talk.shows(e.Body) || prompts.settles(e.Body, queue, attempt > 0 || part > 0) {
 				queue = append(queue, e.ID)
+				prompts.queued(e)
 			}
 		}
 	}
@@ -272,10 +305,11 @@ func (w *world) checkSends(t *rapid.T, at map[string]int, claims map[uint64]stri
 			t.Fatalf("%+v has no claim of its own", s)
 		}
 		used[s.claim] = true
-		if before, ok := arrived[s.item]; ok && s.number > before && !s.repeat {
+		key := fmt.Sprint(s.item, "/", s.part)
+		if before, ok := arrived[key]; ok && s.number > before && !s.repeat {
 			t.Fatalf("%+v is not marked as a repeat of attempt %d", s, before)
 		}
-		arrived[s.item] = max(arrived[s.item], s.number)
+		arrived[key] = max(arrived[key], s.number)
 		if w.zombies {
 			continue // what a worker does after it was taken for gone cannot be called back
 		}
@@ -290,6 +324,78 @@ func (w *world) checkSends(t *rapid.T, at map[string]int, claims map[uint64]stri
 		}
 		latest = at[s.item]
 	}
+}
+
+// prompts are the questions of a journal, read without the machine's help.
+type prompts struct {
+	of    map[string]string // approvals by the event that is shown about them; "?" before the id of one that asks
+	shown map[string]bool
+}
+
+func (p prompts) none() prompts { return prompts{of: map[string]string{}, shown: map[string]bool{}} }
+
+func (p prompts) queued(e envelope.Event) {
+	switch b := e.Body.(type) {
+	case approvalv1.Requested:
+		p.of[e.ID] = "?" + b.Approval
+	case approvalv1.Decided:
+		p.of[e.ID] = b.Approval
+	case approvalv1.Expired:
+		p.of[e.ID] = b.Approval
+	case approvalv1.Voided:
+		p.of[e.ID] = b.Approval
+	case approvalv1.Cancelled:
+		p.of[e.ID] = b.Approval
+	}
+}
+
+// left is an item that is over; arrived with a receipt.
+func (p prompts) left(item string, arrived bool) {
+	approval, asks := strings.CutPrefix(p.of[item], "?")
+	if approval != "" && arrived {
+		p.shown[approval] = asks
+	}
+}
+
+// settles says that a question is shown which the end of its turn makes void.
+func (p prompts) settles(b envelope.Body, queue []string, begun bool) bool {
+	c, ok := b.(approvalv1.Cancelled)
+	return ok && (p.shown[c.Approval] || begun && len(queue) > 0 && strings.TrimPrefix(p.of[queue[0]], "?") == c.Approval)
+}
+
+// talk is what the running turn's model calls show while they speak.
+type talk struct {
+	turn   string
+	rounds []int // with a draft
+	steps  bool  // the last event is a step of such a round
+}
+
+func (k talk) hears(b envelope.Body) talk {
+	k.steps = false
+	switch b := b.(type) {
+	case turnv1.Started:
+		return talk{turn: b.Turn}
+	case deliveryv1.Drafting:
+		if b.Turn == k.turn && k.turn != "" && !slices.Contains(k.rounds, b.Round) {
+			k.rounds = append(slices.Clip(k.rounds), b.Round)
+		}
+	case deliveryv1.Drafted:
+		if i := slices.Index(k.rounds, b.Round); b.Turn == k.turn && i >= 0 && b.Receipt == "" {
+			k.rounds = slices.Delete(slices.Clone(k.rounds), i, i+1)
+		}
+	case turnv1.Stepped:
+		if i := slices.Index(k.rounds, b.Round); b.Turn == k.turn && i >= 0 {
+			k.rounds, k.steps = slices.Delete(slices.Clone(k.rounds), i, i+1), true
+		}
+	case turnv1.SessionDeleted:
+		return talk{}
+	}
+	return k
+}
+
+func (k talk) shows(b envelope.Body) bool {
+	_, ok := b.(turnv1.Stepped)
+	return ok && k.steps
 }
 
 func shows(b envelope.Body) bool {

@@ -76,7 +76,7 @@ type payload struct {
 }
 
 // Send makes one attempt. Its errors are *channel.Error.
-func (s *Sender) Send(ctx context.Context, i channel.Item) (receipt string, err error) {
+func (s *Sender) Send(ctx context.Context, i channel.Item) (channel.Receipt, error) {
 	answers := i.Answers
 	if answers == nil {
 		answers = []string{}
@@ -86,7 +86,7 @@ func (s *Sender) Send(ctx context.Context, i channel.Item) (receipt string, err 
 		Kind: i.Kind, Text: i.Text, Answers: answers, Approval: i.Approval,
 	})
 	if err != nil {
-		return "", channel.Errorf(channel.Permanent, "callback: the item cannot be written as JSON")
+		return channel.Receipt{}, channel.Errorf(channel.Permanent, "callback: the item cannot be written as JSON")
 	}
 	var touched atomic.Bool // something of the request may be on the wire
 	trace := &httptrace.ClientTrace{
@@ -95,7 +95,7 @@ func (s *Sender) Send(ctx context.Context, i channel.Item) (receipt string, err 
 	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
-		return "", channel.Errorf(channel.Permanent, "callback: the URL cannot be called")
+		return channel.Receipt{}, channel.Errorf(channel.Permanent, "callback: the URL cannot be called")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", i.Delivery)
@@ -105,13 +105,13 @@ func (s *Sender) Send(ctx context.Context, i channel.Item) (receipt string, err 
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		return "", transportError(err, touched.Load())
+		return channel.Receipt{}, transportError(err, touched.Load())
 	}
 	defer func() { _ = res.Body.Close() }() // the answer's status is known: nothing that closing says changes it
 	if res.StatusCode/100 == 2 {
-		return receiptOf(res, i.Delivery), nil
+		return channel.Receipt{ID: receiptOf(res, i.Delivery)}, nil
 	}
-	return "", statusError(res, time.Now())
+	return channel.Receipt{}, statusError(res, time.Now())
 }
 
 // transportError is an attempt without an answer.

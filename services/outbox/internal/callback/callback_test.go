@@ -51,8 +51,8 @@ func TestSendPostsTheItem(t *testing.T) {
 	}))
 	defer srv.Close()
 	receipt, err := sender(t, srv.URL+"/hook?x=1").Send(t.Context(), item)
-	if err != nil || receipt != "d1" {
-		t.Fatalf("receipt %q, %v", receipt, err)
+	if err != nil || receipt.ID != "d1" {
+		t.Fatalf("receipt %+v, %v", receipt, err)
 	}
 	if got.Method != http.MethodPost || got.URL.String() != "/hook?x=1" {
 		t.Errorf("%s %s", got.Method, got.URL)
@@ -118,8 +118,8 @@ func TestReceipt(t *testing.T) {
 			}))
 			defer srv.Close()
 			got, err := sender(t, srv.URL).Send(t.Context(), item)
-			if err != nil || got != c.want {
-				t.Fatalf("receipt %q, %v; want %q", got, err, c.want)
+			if err != nil || got.ID != c.want {
+				t.Fatalf("receipt %+v, %v; want %q", got, err, c.want)
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func failure(ctx context.Context, t *testing.T, s *callback.Sender) *channel.Err
 	receipt, err := s.Send(ctx, item)
 	var e *channel.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("receipt %q, error %v", receipt, err)
+		t.Fatalf("receipt %+v, error %v", receipt, err)
 	}
 	if strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the error tells a secret: %v", err)
@@ -224,8 +224,8 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if receipt, err := trusting.Send(t.Context(), item); err != nil || receipt != "d1" {
-		t.Errorf("receipt %q, %v", receipt, err)
+	if receipt, err := trusting.Send(t.Context(), item); err != nil || receipt.ID != "d1" {
+		t.Errorf("receipt %+v, %v", receipt, err)
 	}
 }
 
@@ -314,8 +314,8 @@ func TestTakenThenCut(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	defer srv.Close()
-	if receipt, err := sender(t, srv.URL).Send(t.Context(), item); err != nil || receipt != "d1" {
-		t.Fatalf("receipt %q, %v", receipt, err)
+	if receipt, err := sender(t, srv.URL).Send(t.Context(), item); err != nil || receipt.ID != "d1" {
+		t.Fatalf("receipt %+v, %v", receipt, err)
 	}
 }
 
