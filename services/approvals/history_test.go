@@ -249,7 +249,9 @@ func TestHistories(t *testing.T) {
 		ttl := rapid.SampledFrom([]time.Duration{3 * time.Second, 50 * time.Second, 10 * time.Minute}).Draw(rt, "ttl")
 		service := &Service{
 			gate: g, log: slog.New(slog.DiscardHandler),
-			rules: approval.Rules{TTL: ttl, Approvers: []string{"telegram:1", local}, Sign: sign},
+			rules: func() approval.Rules {
+				return approval.Rules{TTL: ttl, Approvers: []string{"telegram:1", local}, Sign: sign}
+			},
 		}
 		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{
 			"await", "await", "await", "dangerous", "allow", "allow", "allow", "always", "deny", "stranger", "unnamed", "unknown",

@@ -40,6 +40,8 @@ type house struct {
 	denies string           // guarded by mu; why
 	judged int              // guarded by mu
 	news   chan struct{}    // of size 1
+
+	started func(*Service) // nil, or told of the service that run makes
 }
 
 func newHouse(t *testing.T) *house {
@@ -47,7 +49,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{news: make(chan struct{}, 1), policy: "p1"}
 	h.bus = bustest.New(t, Spec(),
 		bus.Spec{Name: "tools", Appends: []string{"call.awaiting", "call.denied"}, Serves: []string{"judge", "version"}},
-		bus.Spec{Name: "chat", Appends: []string{"decision.submitted", "turn.cancelled", "session.deleted"}},
+		bus.Spec{Name: "chat", Appends: []string{"decision.submitted", "turn.cancelled", "session.deleted", "access.granted", "access.revoked"}},
 		bus.Spec{Name: "cli", Asks: []string{"approvals.list", "approvals.get", "approvals.decide"}},
 	)
 	h.tools, h.chat, h.cli = h.bus.Connect(t, "tools"), h.bus.Connect(t, "chat"), h.bus.Connect(t, "cli")
@@ -201,6 +203,9 @@ func (h *house) run(t *testing.T, c Config) (stop func()) {
 	s, err := New(c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if h.started != nil {
+		h.started(s)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)

@@ -61,6 +61,7 @@ type Config struct {
 	Conn       *bus.Conn          // as Spec().Name
 	Key        ed25519.PrivateKey // signs decisions
 	Approvers  []string           // identities that may decide; empty: local
+	JoinOwners bool               // who was made an owner when they were let in may decide, too
 	TTL        time.Duration      // how long a question is open; 0: 24 h
 	SweepEvery time.Duration      // how often it is looked whether the policy has changed; 0: 30 s
 	Log        *slog.Logger
@@ -75,7 +76,8 @@ const (
 type Service struct {
 	conn   *bus.Conn
 	log    *slog.Logger
-	rules  approval.Rules
+	rules  func() approval.Rules // as they are now
+	owners *owners
 	gate   gate
 	actor  *actor.Actor[approval.State]
 	index  *index
@@ -107,13 +109,18 @@ func New(c Config) (*Service, error) {
 	key := slices.Clone(c.Key)
 	s := &Service{
 		conn: c.Conn, log: c.Log, gate: tools{c.Conn}, index: newIndex(), queues: newQueues(), every: c.SweepEvery,
-		asked: make(chan struct{}),
-		rules: approval.Rules{
-			TTL: c.TTL, Approvers: slices.Clone(c.Approvers),
-			Sign: func(id session.ID, r callv1.Request, a callv1.Approval) callv1.Approval { return a.Signed(key, id, r) },
-		},
+		asked: make(chan struct{}), owners: newOwners(c.Conn, c.Log, c.Approvers, c.JoinOwners),
 	}
-	if err := s.rules.Validate(); err != nil {
+	rules := approval.Rules{
+		TTL:  c.TTL,
+		Sign: func(id session.ID, r callv1.Request, a callv1.Approval) callv1.Approval { return a.Signed(key, id, r) },
+	}
+	s.rules = func() approval.Rules {
+		now := rules
+		now.Approvers = s.owners.now()
+		return now
+	}
+	if err := s.rules().Validate(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -134,13 +141,14 @@ func (s *Service) machine() actor.Machine[approval.State] {
 
 // next is the machine's step, after the gate was asked what the machine needs to know for it.
 func (s *Service) next(st approval.State, v machine.View) machine.Step {
-	questions := st.Questions(v, s.rules)
+	rules := s.rules()
+	questions := st.Questions(v, rules)
 	if len(questions) == 0 {
-		return st.Next(v, s.rules, nil)
+		return st.Next(v, rules, nil)
 	}
 	heard := s.hear(v.Session, questions)
 	v.Now = now() // asking took a while: an approval may have expired
-	return st.Next(v, s.rules, heard)
+	return st.Next(v, rules, heard)
 }
 
 // hear asks until one question is answered: one that the gate chokes on must not hold up the others.
@@ -162,7 +170,16 @@ func now() time.Time { return time.Now().UTC().Round(0) }
 // Run asks and decides until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.actor.Run(ctx) })
+	known := make(chan struct{})
+	g.Go(func() error { return s.owners.keep(ctx, known) })
+	g.Go(func() error {
+		select {
+		case <-known:
+			return s.actor.Run(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	})
 	g.Go(func() error { return s.serve(ctx) })
 	g.Go(func() error { return s.keepIndex(ctx) })
 	return g.Wait()

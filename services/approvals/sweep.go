@@ -28,7 +28,7 @@ func (s *Service) keepIndex(ctx context.Context) error {
 		return fmt.Errorf("approvals: %w", err)
 	}
 	lives := s.conn.NATS().Stats().Reconnects
-	if !s.reread(ctx, now().Add(-s.rules.TTL-reach)) {
+	if !s.reread(ctx, now().Add(-s.rules().TTL-reach)) {
 		return nil
 	}
 	close(s.index.ready)

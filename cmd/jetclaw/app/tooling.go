@@ -25,7 +25,9 @@ func (e Env) findTools(_ context.Context, p *parts, t Target) error {
 		if err != nil {
 			return &CredsError{err}
 		}
-		p.approving = &approvals.Config{Key: key, Approvers: e.Config.ApproversOr(), TTL: time.Duration(e.Config.Approvals.Expire)}
+		p.approving = &approvals.Config{
+			Key: key, Approvers: e.Config.ApproversOr(), JoinOwners: len(e.Config.Approvers) == 0, TTL: time.Duration(e.Config.Approvals.Expire),
+		}
 	}
 	var search config.WebSearch
 	if t.has("tools") || t.has("builtin") || t.has("turns") {

@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "1"
+const Version = "2"
 
 // Service is who appends the events of this machine.
 const Service = "approvals"
@@ -90,7 +90,7 @@ func (s State) ended(ev envelope.Event, turn string) State {
 }
 
 func (s State) submit(ev envelope.Event, b messagev1.Decision) State {
-	n := Submission{Name: Name{ID: ev.ID, Key: ev.Key}, At: wall(ev.Time), Answer: Answer{
+	n := Submission{Name: Name{ID: ev.ID, Key: ev.Key}, At: wall(ev.Time), Quiet: b.Button, Answer: Answer{
 		Approval: strings.ToLower(b.Approval), By: b.From.ID, Decision: b.Decision, Reason: b.Reason,
 	}}
 	if s.knowsSubmission(n.Name) {

@@ -104,7 +104,7 @@ func (s State) submitted(n Submission, v machine.View, r Rules, heard *Verdict) 
 
 // step is the one event that a ruling leads to. After a void the submission is looked at again.
 func (u Ruling) step(n Submission) machine.Step {
-	var body envelope.Body = noticev1.Posted{Service: Service, Text: u.Text, Answers: []string{n.ID}}
+	var body envelope.Body = noticev1.Posted{Service: Service, Text: u.Text, Answers: []string{n.ID}, Quiet: n.Quiet}
 	if u.Body != nil {
 		body = u.Body
 	}

@@ -83,6 +83,7 @@ type Submission struct {
 	Name
 	Answer
 	At    time.Time `json:"at"`
+	Quiet bool      `json:"quiet,omitempty"` // the sender learns where they asked what became of it
 	Vague vagueness `json:"vague,omitempty"` // it names no approval, and why none could be taken for it
 }
 
