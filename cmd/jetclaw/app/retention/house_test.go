@@ -55,7 +55,7 @@ func build(t *testing.T) *house {
 	t.Helper()
 	h := &house{t: t, dir: filepath.Join(t.TempDir(), "archive")}
 	h.server = bustest.New(t, turns.Spec(),
-		bus.Spec{Name: "intake", Appends: []string{"message.received"}},
+		bus.Spec{Name: "intake", Appends: []string{"message.received", "access.granted"}},
 		bus.Spec{Name: "cli", Asks: []string{"turns.delete"}, Follows: true})
 	h.intake, h.turns, h.cli = h.server.Connect(t, "intake"), h.server.Connect(t, "turns"), h.server.Connect(t, "cli")
 	return h

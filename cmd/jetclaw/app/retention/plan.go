@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -79,6 +80,9 @@ func (c *choice) choose(ctx context.Context) error {
 	var dormant []session.ID
 	now := c.Now()
 	for id, x := range c.survey.sessions {
+		if id == accessv1.Session { // who was let in is never old
+			continue
+		}
 		if n := x.left(); n > 0 {
 			c.plan.Leftovers = append(c.plan.Leftovers, Leftover{Session: id, Events: n, stones: x.stones})
 			c.room -= c.share(x) // of which a part may have come since

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/retention"
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 )
@@ -152,6 +153,20 @@ func TestUnreadable(t *testing.T) {
 	h.say(s, "after it", today.Add(-200*day))
 	plan := h.plan(h.pruner(h.bus(), retention.Policy{Dormant: day}))
 	if len(plan.Candidates) != 0 || len(plan.Kept) != 1 || !strings.Contains(plan.Kept[0].Why, "cannot be read") {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// TestWhoWasLetInStays: that somebody was let in is never too old.
+func TestWhoWasLetInStays(t *testing.T) {
+	h := build(t)
+	_, err := h.intake.Journal().AppendFact(t.Context(), envelope.Event{
+		Session: accessv1.Session, Time: today.Add(-400 * day).UTC(), Body: accessv1.Granted{Who: "telegram:1", By: "local"},
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan := h.plan(h.pruner(h.bus(), retention.Policy{Dormant: day, MaxBytes: 1})); !plan.Empty() {
 		t.Errorf("%+v", plan)
 	}
 }
