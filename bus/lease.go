@@ -159,7 +159,10 @@ func (l *Leases) mine(ctx context.Context, key string) (uint64, error) {
 		return 0, err
 	}
 	var now lease
-	if json.Unmarshal(data, &now) != nil || now.Holder != l.c.instance {
+	if err := json.Unmarshal(data, &now); err != nil {
+		return 0, fmt.Errorf("lease %s: %w", key, err)
+	}
+	if now.Holder != l.c.instance {
 		return 0, nil
 	}
 	return revision, nil

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -108,7 +109,7 @@ func TestFilesAreKept(t *testing.T) {
 		t.Errorf("the same again: %s %v", again, err)
 	}
 	got, err := out.GetFile(t.Context(), s, digest)
-	if err != nil || string(got) != string(data) {
+	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if _, err := out.GetFile(t.Context(), "main.telegram.bot.2", digest); err == nil {

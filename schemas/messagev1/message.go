@@ -99,8 +99,8 @@ type Refused struct {
 // Reacted says that somebody has put a reaction on a message, or has taken it away.
 type Reacted struct {
 	From    Sender   `json:"from"`
-	Native  string   `json:"native"`            // the channel's id of the message
-	Emoji   []string `json:"emoji,omitzero"`    // that it has from this person now; custom ones by their number
+	Native  string   `json:"native"`           // the channel's id of the message
+	Emoji   []string `json:"emoji,omitzero"`   // that it has from this person now; custom ones by their number
 	Removed []string `json:"removed,omitzero"` // that it had before
 }
 

@@ -36,8 +36,8 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 	call, cancel := context.WithDeadline(ctx, w.Deadline.Add(-s.limits.Grace))
 	defer cancel()
 	out, err := s.itemOf(call, w, item, claim)
-	if err != nil {
-		return deliveryv1.Deferred{Ref: claim.Ref, Until: time.Now().Add(s.limits.Backoff(claim.Delivery, claim.Attempt)).UTC().Round(0), Reason: clip(err.Error())}, nil
+	if err != nil { // the channel was not called
+		return s.outcome(claim.Ref, channel.Errorf(channel.Retry, "%s", err.Error()), time.Now()), nil
 	}
 	receipt, err := sender.Send(call, out)
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 
 func kind(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
 
-const telegram = "@telegram" // behind a kind: in its sessions only
+const inTelegram = "@telegram" // behind a kind: in its sessions only
 
 // Spec says what the outbox does on the bus.
 func Spec() bus.Spec {
@@ -42,7 +42,7 @@ func Spec() bus.Spec {
 			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}),
 			kind(turnv1.SessionCompacted{}), kind(turnv1.CompactionFailed{}),
 			// What a channel shows that has drafts, and no receipts for what it refuses.
-			kind(turnv1.Stepped{}) + telegram, kind(deliveryv1.Drafted{}) + telegram, kind(messagev1.Refused{}) + telegram,
+			kind(turnv1.Stepped{}) + inTelegram, kind(deliveryv1.Drafted{}) + inTelegram, kind(messagev1.Refused{}) + inTelegram,
 		},
 		Timers:    true,
 		Snapshots: true,
@@ -128,7 +128,13 @@ func (s *Service) Run(ctx context.Context) error {
 	for channel, d := range s.drafts {
 		g.Go(func() error { return s.present(ctx, channel, d.presence) })
 	}
-	return g.Wait()
+	err := g.Wait()
+	for _, sender := range s.senders {
+		if c, ok := sender.(interface{ Close() }); ok { // its idle connections
+			c.Close()
+		}
+	}
+	return err
 }
 
 // Ready returns once doorbells are taken, or with ctx's error.

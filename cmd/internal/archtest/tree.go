@@ -18,7 +18,7 @@ type file struct {
 	path    string // slash-separated, from the module's root
 	dir     string
 	layer   string // first folder: "schemas", "bus", "services", "cmd", "loadtest"; "" at the root
-	service string // "turns" below services/turns, else ""
+	service string // "turns" below services/turns, else "": also below services/internal, which is nobody's
 	machine bool   // in a pure machine: services/<service>/<noun>, noun not "internal"
 	test    bool
 	lines   int
@@ -74,10 +74,8 @@ func parse(root fs.FS, module, p string) (*file, error) {
 	}
 	if parts := strings.Split(f.dir, "/"); f.dir != "." {
 		f.layer = parts[0]
-		if f.layer == "services" && len(parts) > 1 {
-			f.service = parts[1]
-			f.machine = len(parts) > 2 && parts[2] != "internal"
-		}
+		f.service = serviceOf(f.dir)
+		f.machine = f.service != "" && len(parts) > 2 && parts[2] != "internal"
 	}
 	for _, spec := range f.ast.Imports {
 		name, err := strconv.Unquote(spec.Path.Value)
@@ -101,10 +99,13 @@ func localOf(module, imp string) string {
 	return ""
 }
 
+// sharedWire holds the wires of third parties that several services speak.
+const sharedWire = "services/internal"
+
 // serviceOf is the service that a folder of this module belongs to, or "".
 func serviceOf(dir string) string {
 	parts := strings.Split(dir, "/")
-	if len(parts) > 1 && parts[0] == "services" {
+	if len(parts) > 1 && parts[0] == "services" && !within(dir, sharedWire) {
 		return parts[1]
 	}
 	return ""

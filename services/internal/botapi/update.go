@@ -20,8 +20,9 @@ var AllowedUpdates = []string{"message", "edited_message", "callback_query", "me
 
 // RawUpdate is an update that was not read yet: each is decoded alone, so that one that cannot be read stops no other.
 type RawUpdate struct {
-	ID   int64
-	Data json.RawMessage
+	ID     int64
+	MadeUp bool // the update has no number that can be read, and ID is a guess: see GetUpdates
+	Data   json.RawMessage
 }
 
 // Message is a message (Bot API: Message).

@@ -167,64 +167,74 @@ func (s State) native(answers []string) string {
 	return ""
 }
 
-// move folds an event of the outbox on the head. What does not fit the head's attempt is a duplicate or comes from a
-// worker that lost its claim.
+// move folds an event of the outbox. What does not fit the open attempt of the head is a duplicate, or comes from a worker that
+// lost its claim.
 func (s State) move(ev envelope.Event, b deliveryv1.Event) State {
 	switch b := b.(type) {
 	case deliveryv1.Drafting:
 		return s.drafting(b)
 	case deliveryv1.Drafted:
 		return s.drafted(b)
-	case deliveryv1.Started, deliveryv1.Sent, deliveryv1.Deferred, deliveryv1.Failed, deliveryv1.Unknown:
-	}
-	head, ok := s.Head()
-	if !ok {
-		return s
-	}
-	head.Last = ev.ID
-	open := head.Phase == Started
-	switch b := b.(type) {
 	case deliveryv1.Started:
-		if !head.is(b.Ref) || open || b.Attempt != head.Attempt+1 {
-			return s
+		if head, ok := s.at(b.Ref); ok && head.Phase != Started && b.Attempt == head.Attempt+1 {
+			head.Last = ev.ID
+			return s.replaceHead(head.started(ev, b))
 		}
-		return s.replaceHead(head.started(ev, b))
 	case deliveryv1.Sent:
-		if !head.is(b.Ref) || b.Attempt != head.due() {
-			return s
+		if head, ok := s.at(b.Ref); ok && b.Attempt == head.due() {
+			return s.sent(ev, head, b)
 		}
-		if b.More {
-			return s.replaceHead(head.nextPart())
-		}
-		return s.settle(head, b.Receipt).dropHead()
 	case deliveryv1.Failed:
-		if !head.is(b.Ref) || !head.failsAt(b.Attempt) {
-			return s
+		if head, ok := s.at(b.Ref); ok && head.failsAt(b.Attempt) {
+			return s.dropHead()
 		}
-		return s.dropHead()
 	case deliveryv1.Deferred:
-		if !head.is(b.Ref) || !open || b.Attempt != head.Attempt {
-			return s
+		if head, ok := s.open(b.Ref); ok {
+			return s.replaceHead(head.deferred(ev, b))
 		}
-		head = head.closed(Deferred)
-		head.Since, head.Due, head.Reason = wall(ev.Time), wall(b.Until), b.Reason
-		if b.Untried {
-			head.Untried++
-		}
-		return s.replaceHead(head)
 	case deliveryv1.Unknown:
-		if !head.is(b.Ref) || !open || b.Attempt != head.Attempt {
-			return s
-		}
-		if !b.Resend {
+		head, ok := s.open(b.Ref)
+		switch {
+		case !ok:
+		case !b.Resend:
 			return s.dropHead() // held: only a person moves it again
+		default:
+			head = head.closed(Unknown)
+			head.Last, head.Since, head.Repeat = ev.ID, wall(ev.Time), true
+			return s.replaceHead(head)
 		}
-		head = head.closed(Unknown)
-		head.Since, head.Repeat = wall(ev.Time), true
-		return s.replaceHead(head)
-	case deliveryv1.Drafting, deliveryv1.Drafted:
 	}
 	return s
+}
+
+// at is the head, if a ref names the part of it that is to be sent.
+func (s State) at(r deliveryv1.Ref) (Item, bool) {
+	head, ok := s.Head()
+	return head, ok && r.Delivery == head.ID && r.Part == head.Part
+}
+
+// open is the head, if a ref names the attempt of it that is claimed.
+func (s State) open(r deliveryv1.Ref) (Item, bool) {
+	head, ok := s.at(r)
+	return head, ok && head.Phase == Started && r.Attempt == head.Attempt
+}
+
+// sent ends a part of the head, and with the last one the head.
+func (s State) sent(ev envelope.Event, head Item, b deliveryv1.Sent) State {
+	if b.More {
+		head.Last = ev.ID
+		return s.replaceHead(head.nextPart())
+	}
+	return s.settle(head, b.Receipt).dropHead()
+}
+
+func (i Item) deferred(ev envelope.Event, b deliveryv1.Deferred) Item {
+	i = i.closed(Deferred)
+	i.Last, i.Since, i.Due, i.Reason = ev.ID, wall(ev.Time), wall(b.Until), b.Reason
+	if b.Untried {
+		i.Untried++
+	}
+	return i
 }
 
 // settle keeps what a question was shown as, until it is settled there.
@@ -242,9 +252,6 @@ func (s State) settle(head Item, receipt string) State {
 }
 
 var asked = envelope.KindOf(approvalv1.Requested{}.EventType())
-
-// is says whether a ref names the part that is to be sent.
-func (i Item) is(r deliveryv1.Ref) bool { return r.Delivery == i.ID && r.Part == i.Part }
 
 // nextPart is the item when one part has arrived: the next one is as if it had not been tried.
 func (i Item) nextPart() Item {

@@ -1,0 +1,132 @@
+package telegram
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// CallTime is what is left of a caller's time for the call itself: nobody waits for room beyond it.
+const CallTime = 10 * time.Second
+
+// gate is a limiter with a lock and a clock: calls of one bot go through it.
+type gate struct {
+	mu    sync.Mutex
+	lim   *limiter
+	timer *time.Timer // for the next look at the queue; nil until it is needed
+}
+
+func newGate(l Limits) *gate { return &gate{lim: newLimiter(l)} }
+
+// full says that there is no room in time: come back after so long.
+type full struct {
+	after time.Duration
+	held  bool // by a 429, not by our own limits
+}
+
+// enter waits until a call may begin; leave has to follow it. It returns full when that would be too late for ctx.
+func (g *gate) enter(ctx context.Context, key string, chat int64, edit bool) (*ticket, *full) {
+	g.mu.Lock()
+	now := time.Now()
+	t := g.lim.join(key, chat, edit, now)
+	g.advance(now)
+	if t.called() {
+		g.mu.Unlock()
+		return t, nil
+	}
+	var tooLate <-chan time.Time
+	if deadline, ok := ctx.Deadline(); ok {
+		latest := deadline.Add(-CallTime)
+		if t.slot.After(latest) {
+			defer g.mu.Unlock()
+			return nil, g.giveUp(t, now)
+		}
+		timer := time.NewTimer(latest.Sub(now))
+		defer timer.Stop()
+		tooLate = timer.C
+	}
+	g.mu.Unlock()
+	select {
+	case <-t.ready:
+		return t, nil
+	case <-tooLate:
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if ctx.Err() == nil {
+		g.advance(time.Now()) // its turn may be right now
+	}
+	if t.called() {
+		return t, nil
+	}
+	return nil, g.giveUp(t, time.Now())
+}
+
+func (t *ticket) called() bool {
+	select {
+	case <-t.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// giveUp leaves the queue. The caller holds mu.
+func (g *gate) giveUp(t *ticket, now time.Time) *full {
+	g.lim.leave(t, now)
+	g.advance(now)
+	return &full{after: max(t.slot.Sub(now), time.Millisecond), held: t.chat.held.After(now)}
+}
+
+// trySpare begins a call if there is room to spare right now; leave has to follow it.
+func (g *gate) trySpare(chat int64, edit bool) (*ticket, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lim.spare(chat, edit, time.Now())
+}
+
+// leave ends a call.
+func (g *gate) leave(t *ticket) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.lim.done(t, now)
+	g.advance(now)
+}
+
+// hold keeps everybody from a chat for a while. It says whether that is news.
+func (g *gate) hold(chat int64, d time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	return g.lim.hold(chat, now.Add(d), now)
+}
+
+// held is how long a chat is still held; 0 when it is not.
+func (g *gate) held(chat int64) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(time.Until(g.lim.heldUntil(chat)), 0)
+}
+
+// advance begins what may begin and sets the timer for what may not yet. The caller holds mu.
+func (g *gate) advance(now time.Time) {
+	next := g.lim.advance(now)
+	switch {
+	case next.IsZero():
+		if g.timer != nil {
+			g.timer.Stop()
+		}
+	case g.timer == nil:
+		g.timer = time.AfterFunc(next.Sub(now), g.tick)
+	default:
+		g.timer.Reset(next.Sub(now))
+	}
+}
+
+func (g *gate) tick() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.advance(time.Now())
+}

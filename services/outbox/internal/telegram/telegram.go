@@ -1,0 +1,117 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/internal/botapi"
+	"github.com/jetclaw/jetclaw/services/outbox/channel"
+)
+
+// Bot is one bot, known by the account of its sessions.
+type Bot struct {
+	Account   string
+	Token     string
+	APIRoot   string // "": Telegram's own
+	Streaming bool   // answers are shown while the model speaks
+}
+
+// Config says which bots there are.
+type Config struct {
+	Bots   []Bot
+	Limits Limits // of each token; what is zero is Telegram's
+	Log    *slog.Logger
+}
+
+// Sender sends for all bots. Its methods may be called from any goroutine.
+type Sender struct {
+	bots map[string]*bot
+}
+
+// bot is one account at work.
+type bot struct {
+	client    *botapi.Client
+	gate      *gate // shared by the accounts of one token
+	streaming bool
+	moved     *recent[int64, int64]       // groups by the number that their sessions have, to the one that they have got since
+	drafts    *recent[session.ID, uint64] // what was shown last while the model speaks
+	refused   atomic.Bool                 // Telegram did not take the token the last time
+	log       *slog.Logger
+}
+
+const (
+	maxMoved  = 1000
+	maxDrafts = 1000
+)
+
+// New checks the configuration; it calls nobody.
+func New(c Config) (*Sender, error) {
+	if c.Log == nil {
+		return nil, errors.New("telegram: no log")
+	}
+	s := &Sender{bots: map[string]*bot{}}
+	gates := map[string]*gate{}
+	for _, b := range c.Bots {
+		switch {
+		case b.Account == "":
+			return nil, errors.New("telegram: a bot without an account: no session would find it")
+		case s.bots[b.Account] != nil:
+			return nil, fmt.Errorf("telegram: two bots have the account %q", b.Account)
+		}
+		client, err := botapi.New(botapi.Config{Token: b.Token, APIRoot: b.APIRoot})
+		if err != nil {
+			return nil, fmt.Errorf("telegram: account %q: %w", b.Account, err)
+		}
+		if gates[b.Token] == nil {
+			gates[b.Token] = newGate(c.Limits)
+		}
+		s.bots[b.Account] = &bot{
+			client: client, gate: gates[b.Token], streaming: b.Streaming,
+			moved: newRecent[int64, int64](maxMoved), drafts: newRecent[session.ID, uint64](maxDrafts),
+			log: c.Log.With("account", b.Account),
+		}
+	}
+	return s, nil
+}
+
+// Send makes one attempt to show one part of an item. Its errors are *channel.Error.
+func (s *Sender) Send(ctx context.Context, i channel.Item) (channel.Receipt, error) {
+	b, to, e := s.find(i.Session)
+	if e != nil {
+		return channel.Receipt{}, e
+	}
+	began := time.Now()
+	receipt, e := (&attempt{bot: b, to: to, item: i}).send(ctx)
+	attrs := []any{"session", i.Session, "delivery", i.Delivery, "kind", i.Kind, "part", i.Part, "took", time.Since(began)}
+	if e != nil {
+		b.log.Debug("a message was not sent", append(attrs, "class", e.Class, "untried", e.Untried, "after", e.After)...)
+		return channel.Receipt{}, e
+	}
+	b.log.Debug("a message was sent", append(attrs, "more", receipt.More)...)
+	return receipt, nil
+}
+
+// Close gives up the connections that are kept. A Sender that is called again makes new ones.
+func (s *Sender) Close() {
+	for _, b := range s.bots {
+		b.client.Close()
+	}
+}
+
+// find is the bot and the chat of a session.
+func (s *Sender) find(id session.ID) (*bot, address, *channel.Error) {
+	b := s.bots[id.Account()]
+	if b == nil {
+		return nil, address{}, channel.Errorf(channel.Permanent, "telegram: no bot has the account %q", id.Account())
+	}
+	to, ok := parseAddress(id.Peer())
+	if !ok {
+		return nil, address{}, channel.Errorf(channel.Permanent, "telegram: %q is no chat", id.Peer())
+	}
+	return b, to, nil
+}
