@@ -91,6 +91,17 @@ func TestGroupLimit(t *testing.T) {
 	}
 }
 
+func TestGroupLimitHasSlack(t *testing.T) {
+	s, now := clocked(t, faketelegram.Limits{})
+	for range 20 {
+		send(t, s, -500, "x")
+	}
+	*now = now.Add(time.Minute - 40*time.Millisecond)
+	if got := retry(t, send(t, s, -500, "x")); got != 0 || s.Report().Violations.Sum() != 0 {
+		t.Errorf("40 ms too soon: retry_after %d, %+v", got, s.Report().Violations)
+	}
+}
+
 func TestOverallLimit(t *testing.T) {
 	s, now := clocked(t, faketelegram.Limits{})
 	refused := 0

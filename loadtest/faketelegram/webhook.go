@@ -143,9 +143,8 @@ func (s *Server) run(b *bot, h *hook, lane int64) {
 		}
 		u := h.lanes[lane][0]
 		h.lanes[lane] = h.lanes[lane][1:]
-		done := u.done // the webhook before this one had it under way
 		s.mu.Unlock()
-		if !done && !s.deliver(b, h, u) {
+		if !s.deliver(b, h, u) {
 			return
 		}
 	}
@@ -188,7 +187,7 @@ func (s *Server) shed(b *bot, u *update, taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if u.done {
-		return // dropped meanwhile
+		return // dropped meanwhile, or taken through the webhook before
 	}
 	u.done = true
 	b.waiting--

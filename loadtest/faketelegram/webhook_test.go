@@ -164,6 +164,26 @@ func TestWebhookKeepsTheOrderOfEachChat(t *testing.T) {
 	})
 }
 
+func TestReplayThroughAWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newInbox()
+		s := server(t, faketelegram.Options{Transport: b})
+		call(t.Context(), t, s, "setWebhook", p{"url": "https://x.example.org/"})
+		say(s, "a")
+		synctest.Wait()
+		s.Replay("", 1)
+		synctest.Wait()
+		if got := b.all(); got != "0 11 a 200, 0 11 a 200" || s.Report().Pending != 0 {
+			t.Errorf("got %s, report %+v", got, s.Report())
+		}
+		call(t.Context(), t, s, "deleteWebhook", nil)
+		s.Replay("", 1)
+		if got := poll(t, s, nil); texts(got) != "a" {
+			t.Errorf("replayed to a poll: %+v", got)
+		}
+	})
+}
+
 func TestWebhookRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newInbox(500, 500, 500, 500, 500, 500, 500)

@@ -38,6 +38,7 @@ type Provider struct {
 	APIKey  string // "" sends none
 	Window  int    // tokens of its models' windows, where they are not known by name; 0: unknown
 	Vendor  string // "openai", "anthropic" when it is theirs: list prices hold; "" else
+	Vision  Vision // whether its models can be shown pictures
 }
 
 // CatalogConfig says which providers there are.
@@ -62,6 +63,7 @@ type listed struct {
 	api      API
 	vendor   string
 	window   int
+	vision   Vision
 }
 
 // Identity changes with the endpoint and the key, and tells neither.
@@ -120,8 +122,11 @@ func (m *Models) build(provider, name string) (*listed, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no provider %q; there is %s", provider, strings.Join(m.Providers(), ", "))
 	}
+	if err := p.Vision.validate(); err != nil {
+		return nil, err
+	}
 	id := sha256.Sum256([]byte(p.BaseURL + "\x00" + p.APIKey))
-	l := &listed{identity: hex.EncodeToString(id[:8]), api: p.API, vendor: p.Vendor, window: p.Window}
+	l := &listed{identity: hex.EncodeToString(id[:8]), api: p.API, vendor: p.Vendor, window: p.Window, vision: p.Vision}
 	var err error
 	switch p.API {
 	case OpenAI:

@@ -9,7 +9,7 @@
 //	                                        └─────▶ turn.overflowed ──▶ (shortened) ──▶ turn.continued ──▶ model …
 //	control.requested{stop} ──────────────────────▶ turn.cancelled
 //	control.requested{new} ───────────────────────▶ session.reset
-//	control.requested{model, queue, status} ──────▶ session.configured, notice.posted.turns
+//	control.requested{model, queue, status, help} ▶ session.configured, notice.posted.turns
 //	finished turns, enough of them ──▶ compaction.started ──▶ model ──▶ session.compacted | compaction.failed
 //
 // Where to change what:
@@ -21,6 +21,7 @@
 //	price/, ledger/      what it costs, what was used
 //	agent.go             personas: from configuration to rules
 //	catalog.go           models by reference
+//	album.go, vision.go  pictures: loaded just before a call; which models can see
 //	shelf.go, dialect.go the catalogue of tools; what a model's provider understands
 //	internal/router      which model is asked: fallbacks, and models on hold
 //	internal/openai, internal/anthropic, internal/provider, internal/offline    the adapters
@@ -40,6 +41,8 @@
 //   - A model is offered the tools of the catalogue that its agent may have, read at most a second ago or as they were last
 //     known. turn.stepped has their own names; only the model's copy is made to suit its provider. read_skill is answered here,
 //     whatever executors publish under that name.
+//   - Pictures are references until the call that shows them. One that cannot be loaded, or that the provider refuses, is a line
+//     that says so; none of them fails a turn, and no summary holds one.
 //   - The same call that fails in three steps of a turn ends it.
 //   - The text of a running answer is on live.<session> as Delta, lossy.
 //

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -100,7 +101,8 @@ func excerpt(entries []turn.Entry) string {
 	if len(entries) == 0 {
 		return ""
 	}
-	text := strings.Join(strings.Fields(entries[0].Text[:min(len(entries[0].Text), 8*longest)]), " ")
+	text := prompt.Said(entries[0])
+	text = strings.Join(strings.Fields(text[:min(len(text), 8*longest)]), " ")
 	if r := []rune(strings.ToValidUTF8(text, "")); len(r) > longest {
 		return string(r[:longest-1]) + "…"
 	}
@@ -130,6 +132,8 @@ func (s *Service) answerDelete(ctx context.Context, data []byte) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case id == accessv1.Session:
+		return nil, fault.New(fault.Denied, "%s is no conversation: it says who was let in", id)
 	case cursor != r.Cursor:
 		return nil, fault.New(fault.Conflict, "%s has news since cursor %d: it is not dormant", id, r.Cursor)
 	case !state.Quiet():

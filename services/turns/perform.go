@@ -26,6 +26,7 @@ type caller struct {
 	models Catalog
 	route  *router.Router
 	shelf  *shelf
+	files  Files
 	prices price.Table
 	daily  Accounts // nil: no budget of the day
 	live   Live
@@ -65,8 +66,10 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	c.shelf.refresh(call)
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
+	pictures := album{files: c.files, session: w.Session, log: c.log}
 	got, err := c.route.Generate(call, a.chain(w.State), func(m Model) model.Request {
 		plan = c.plan(a, w.State, m)
+		pictures.fill(call, plan.Messages)
 		return model.Request{Messages: plan.Messages, Tools: plan.Tools}
 	}, stream.add)
 	stream.flush()
@@ -110,7 +113,7 @@ func (c *caller) why(call context.Context, err error, several bool, limit time.D
 
 // plan is what the next model call of a session shows to m.
 func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
-	in := prompt.Input{State: s, Instructions: a.Instructions, Window: a.window(m, c.prices)}
+	in := prompt.Input{State: s, Instructions: a.Instructions, Window: a.window(m, c.prices), Sees: sees(m)}
 	in.Files, in.Skills = a.files(c.log)
 	offered := c.shelf.offer(a, dialectOf(m), len(in.Skills) > 0)
 	in.Tools, in.Names = offered.tools, offered.names

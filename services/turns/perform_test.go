@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/model"
@@ -27,7 +28,7 @@ func work() actor.Work[turn.State] {
 
 func callerOf(t *testing.T, m Model, a Agent, tools ...toolv1.Tool) *caller {
 	t.Helper()
-	c, err := newCaller(Config{Catalog: Only(m), Agents: map[string]Agent{MainAgent: a}, Log: slog.New(slog.DiscardHandler)}, nobody{}, nothing{}, published(tools))
+	c, err := newCaller(Config{Catalog: Only(m), Agents: map[string]Agent{MainAgent: a}, Log: slog.New(slog.DiscardHandler)}, nobody{}, nothing{}, published(tools), noFiles{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +41,13 @@ type published []toolv1.Tool
 func (p published) Catalog(context.Context) (map[string][]byte, error) {
 	data, err := json.Marshal(toolv1.Catalogue{Executor: "builtin", Tools: p})
 	return map[string][]byte{"builtin": data}, err
+}
+
+// noFiles has none.
+type noFiles struct{}
+
+func (noFiles) GetFile(context.Context, session.ID, string) ([]byte, error) {
+	return nil, errors.New("no such file")
 }
 
 // nothing keeps nothing.

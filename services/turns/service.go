@@ -90,7 +90,7 @@ func New(c Config) (*Service, error) {
 	case c.Log == nil:
 		return nil, errors.New("turns needs a logger")
 	}
-	calls, err := newCaller(c, c.Conn, c.Conn, c.Conn)
+	calls, err := newCaller(c, c.Conn, c.Conn, c.Conn, c.Conn)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +106,13 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-func newCaller(c Config, live Live, store router.Store, tools Catalogue) (*caller, error) {
+func newCaller(c Config, live Live, store router.Store, tools Catalogue, files Files) (*caller, error) {
 	list, err := newAgents(c.Agents, c.Catalog, c.Prices, c.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	return &caller{
-		agents: list, models: c.Catalog, prices: c.Prices, live: live, log: c.Log, shelf: newShelf(tools, c.Log),
+		agents: list, models: c.Catalog, prices: c.Prices, live: live, log: c.Log, shelf: newShelf(tools, c.Log), files: files,
 		route: router.New(router.Config{Catalog: c.Catalog, Store: store, Log: c.Log}),
 	}, nil
 }

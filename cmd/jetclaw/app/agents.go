@@ -26,7 +26,7 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 	for _, n := range notes {
 		e.Notice(n)
 	}
-	catalog, err := turns.NewCatalog(catalogOf(setup))
+	catalog, err := turns.NewCatalog(catalogOf(setup, e.Config.Models))
 	if err != nil {
 		return fmt.Errorf("models: %w", err)
 	}
@@ -62,12 +62,13 @@ func (e Env) noteUnpriced(c *turns.Config, s models.Setup) {
 	}
 }
 
-func catalogOf(s models.Setup) turns.CatalogConfig {
+func catalogOf(s models.Setup, configured config.Models) turns.CatalogConfig {
 	c := turns.CatalogConfig{Providers: map[string]turns.Provider{}, Named: s.Named, Proxy: http.ProxyFromEnvironment}
 	for name, p := range s.Providers {
 		if p.API != models.Offline { // that one is always there
 			c.Providers[name] = turns.Provider{
 				API: turns.API(p.API), BaseURL: p.BaseURL, APIKey: p.Key, Window: p.Context, Vendor: p.Vendor,
+				Vision: turns.Vision(configured.Providers[name].Vision),
 			}
 		}
 	}

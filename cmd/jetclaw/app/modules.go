@@ -54,6 +54,7 @@ func users() []user {
 	cli := bus.Spec{Name: cliUser, Follows: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
+		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
 	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {
@@ -72,13 +73,20 @@ func userNames() []string {
 }
 
 func (p *parts) outbox(c *bus.Conn) (lifecycle.Service, error) {
-	o := outbox.Config{Conn: c, Limits: p.outboxLimits, Log: c.Log()}
+	o := outbox.Config{Conn: c, Limits: p.outboxLimits, Senders: map[string]outbox.Sender{}, Log: c.Log()}
 	if p.callback != nil {
 		sender, err := outbox.Callback(*p.callback)
 		if err != nil {
 			return nil, fmt.Errorf("channels.http.callback: %w", err)
 		}
-		o.Senders = map[string]outbox.Sender{"http": sender}
+		o.Senders["http"] = sender
+	}
+	if len(p.outgoing) > 0 {
+		sender, err := outbox.Telegram(outbox.TelegramConfig{Bots: p.outgoing, Log: c.Log()})
+		if err != nil {
+			return nil, fmt.Errorf("channels.telegram: %w", err)
+		}
+		o.Senders["telegram"] = sender
 	}
 	return outbox.New(o)
 }
@@ -108,5 +116,7 @@ func (p *parts) builtin(c *bus.Conn) (lifecycle.Service, error) {
 }
 
 func (p *parts) intake(c *bus.Conn) (lifecycle.Service, error) {
-	return intake.New(intake.Config{Conn: c, HTTP: p.http, Limits: p.intakeLimits, Log: c.Log()})
+	return intake.New(intake.Config{
+		Conn: c, HTTP: p.http, Doors: p.doors, Bots: p.incoming, Limits: p.intakeLimits, Log: c.Log(),
+	})
 }

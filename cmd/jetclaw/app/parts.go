@@ -25,9 +25,12 @@ type parts struct {
 	running   *builtin.Config   // nil: not in the target
 
 	http         *intake.HTTPConfig // nil: no listener
+	doors        map[string]intake.Door
+	incoming     []intake.TelegramBot // whose updates are taken in here
 	intakeLimits thread.Limits
 
 	callback     *outbox.CallbackConfig // nil: replies wait to be asked for
+	outgoing     []outbox.TelegramBot   // that speak here
 	outboxLimits delivery.Limits
 }
 
@@ -47,7 +50,13 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 	if err := e.findTools(ctx, p, t); err != nil {
 		return nil, err
 	}
+	if err := e.findBots(p, t, doors); err != nil {
+		return nil, err
+	}
 	if !doors {
+		if e.Config.Channels.HTTP.Callback.URL != "" {
+			p.outboxLimits.Routes["http"] = delivery.Away
+		}
 		return p, nil
 	}
 	if t.has("tools") {

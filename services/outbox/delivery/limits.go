@@ -15,6 +15,8 @@ const (
 	Mailbox Route = "mailbox"
 	// Push channels have to be called, and cannot tell a repeat.
 	Push Route = "push"
+	// Away channels are called by other processes than this one: what is due waits for them.
+	Away Route = "away"
 )
 
 // Limits is the policy of the machine.
@@ -66,7 +68,7 @@ func (l Limits) Validate() error {
 		return errors.New("outbox: max age is not positive: nothing would be tried twice")
 	}
 	for channel, r := range l.Routes {
-		if r != Mailbox && r != Push {
+		if r != Mailbox && r != Push && r != Away {
 			return errors.New("outbox: channel " + channel + " has the unknown route " + strconv.Quote(string(r)))
 		}
 	}

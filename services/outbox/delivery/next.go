@@ -20,6 +20,8 @@ func (s State) Next(v machine.View, l Limits) machine.Step {
 		return head.append(deliveryv1.Sent{Ref: head.ref(head.due())})
 	case Push:
 		return head.push(v, l)
+	case Away:
+		return machine.Wait{Until: v.Now.Add(awayTime)}
 	default:
 		return head.append(deliveryv1.Failed{
 			Ref:    head.ref(head.due()),
@@ -27,6 +29,9 @@ func (s State) Next(v machine.View, l Limits) machine.Step {
 		})
 	}
 }
+
+// awayTime is how often a process that cannot call a channel looks whether another has.
+const awayTime = 30 * time.Second
 
 func (i Item) push(v machine.View, l Limits) machine.Step {
 	switch i.Phase {

@@ -14,7 +14,7 @@ import (
 
 func limits() delivery.Limits {
 	l := delivery.DefaultLimits()
-	l.Routes["hook"] = delivery.Push
+	l.Routes["hook"], l.Routes["away"] = delivery.Push, delivery.Away
 	return l
 }
 

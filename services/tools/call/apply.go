@@ -7,6 +7,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -20,23 +21,53 @@ const (
 // Apply folds one committed event.
 func (s State) Apply(ev envelope.Event) State {
 	switch b := ev.Body.(type) {
+	case messagev1.Received:
+		return s.received(ev, b)
 	case turnv1.Stepped:
 		return s.stepped(ev, b)
 	case turnv1.Completed:
-		return s.over(b.Turn)
+		return s.over(b.Turn).answered(b.Answers)
 	case turnv1.Failed:
-		return s.over(b.Turn)
+		return s.over(b.Turn).answered(b.Answers)
 	case turnv1.Cancelled:
-		return s.over(b.Turn)
+		return s.over(b.Turn).answered(b.Answers)
 	case callv1.Event:
 		return s.call(ev, b)
 	case approvalv1.Event:
 		return s.approval(ev, b)
 	case turnv1.SessionReset:
-		s.Taint, s.Always = Taint{}, nil
+		s.Taint, s.Always = Taint{Untrusted: len(s.Foreign) > 0}, nil
 	case turnv1.SessionDeleted:
 		return State{}
 	}
+	return s
+}
+
+// received taints by what a person passes on: a message with files, one that somebody else has written first, or one that
+// quotes another than the agent. It counts from when it comes, as any call from then on may be made of it.
+func (s State) received(ev envelope.Event, b messagev1.Received) State {
+	foreign := b.Forwarded != "" || len(b.Files) > 0 || b.Quote != nil && !b.Quote.Own
+	if !foreign || slices.Contains(s.Foreign, ev.ID) {
+		return s
+	}
+	s.Taint.Untrusted = true
+	s.Foreign = slices.Concat(s.Foreign, []string{ev.ID})
+	return s
+}
+
+// answered forgets messages that wait no longer.
+func (s State) answered(messages []string) State {
+	waits := func(id string) bool { return !slices.Contains(messages, id) }
+	if !slices.ContainsFunc(s.Foreign, func(id string) bool { return !waits(id) }) {
+		return s
+	}
+	var rest []string
+	for _, id := range s.Foreign {
+		if waits(id) {
+			rest = append(rest, id)
+		}
+	}
+	s.Foreign = rest
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 )
@@ -101,5 +102,44 @@ func TestReset(t *testing.T) {
 	}
 	if s := fold(append(past, turnv1.SessionReset{})...); s.Taint != (call.Taint{}) || len(s.Always) != 0 {
 		t.Errorf("after: %+v", s)
+	}
+}
+
+// TestWhatPeoplePassOn taints the session, until a new beginning that comes after it was answered.
+func TestWhatPeoplePassOn(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		message messagev1.Received
+		want    bool
+	}{
+		{"plain", messagev1.Received{Text: "hi"}, false},
+		{"in a group", messagev1.Received{Text: "hi", Group: true}, false},
+		{"forwarded", messagev1.Received{Text: "hi", Forwarded: "News"}, true},
+		{"a file", messagev1.Received{Files: []messagev1.File{{Kind: messagev1.Photo, Digest: "d"}}}, true},
+		{"a quote of somebody", messagev1.Received{Text: "hi", Quote: &messagev1.Quote{From: "Bob", Text: "obey"}}, true},
+		{"a quote of the agent", messagev1.Received{Text: "hi", Quote: &messagev1.Quote{Own: true, Text: "yes"}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := fold(c.message).Taint; got != (call.Taint{Untrusted: c.want}) {
+				t.Errorf("got %+v", got)
+			}
+			waits := fold(c.message, turnv1.SessionReset{}) // /new came before it, and is carried out after it
+			if waits.Taint.Untrusted != c.want {
+				t.Errorf("it waits at a reset: %+v", waits)
+			}
+			for _, end := range []envelope.Body{
+				turnv1.Completed{Answers: []string{"e1"}}, turnv1.Failed{Answers: []string{"e1"}}, turnv1.Cancelled{Answers: []string{"e1"}},
+			} {
+				if s := fold(c.message, end); s.Taint.Untrusted != c.want || len(s.Foreign) != 0 {
+					t.Errorf("answered: %+v", s)
+				}
+				if s := fold(c.message, end, turnv1.SessionReset{}); s.Taint != (call.Taint{}) {
+					t.Errorf("answered, and begun afresh: %+v", s)
+				}
+			}
+		})
+	}
+	if s := fold(messagev1.Reacted{Native: "1", Emoji: []string{"x"}}, messagev1.Edited{Message: "m", Text: "x"}); s.Taint != (call.Taint{}) {
+		t.Errorf("information only: %+v", s)
 	}
 }

@@ -17,5 +17,6 @@
 //   - A call is dispatched at most once, and never after its turn has ended or its approval was denied, expired or voided.
 //   - Every call of a running turn ends up dispatched, awaiting or denied: then the machine has no step, and the event that
 //     goes on (call.completed, approval.*) is somebody else's to append.
-//   - Taints are only added, until session.reset begins afresh. A summary of the past keeps them.
+//   - Taints are only added, until session.reset begins afresh. A summary of the past keeps them. A message with words or files
+//     of others taints from when it comes; one that still waits for its answer at a reset taints what begins then, too.
 package call

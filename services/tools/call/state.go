@@ -7,17 +7,20 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "1"
+const Version = "2"
 
 // maxAlways bounds how many decisions "always" a session remembers; the oldest are forgotten, and asked for again.
 const maxAlways = 64
 
 // State is the fold of one session. The zero value is a session that nobody has written to.
 type State struct {
-	Turn   string            `json:"turn,omitempty"`  // whose calls are open
-	Calls  []Call            `json:"calls,omitempty"` // not finished, in the order of their step; never written through
-	Taint  Taint             `json:"taint,omitzero"`
-	Always []callv1.Approval `json:"always,omitempty"` // decisions "always", oldest first; never written through
+	Turn  string `json:"turn,omitempty"`  // whose calls are open
+	Calls []Call `json:"calls,omitempty"` // not finished, in the order of their step; never written through
+	Taint Taint  `json:"taint,omitzero"`
+	// Foreign are the ids of messages with words or files of others that have no answer yet: a new beginning which was asked
+	// for before they came does not make them unread. Never written through.
+	Foreign []string          `json:"foreign,omitempty"`
+	Always  []callv1.Approval `json:"always,omitempty"` // decisions "always", oldest first; never written through
 }
 
 // Phase is where a call stands.

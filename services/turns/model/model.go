@@ -37,6 +37,8 @@ type Message struct {
 	Calls []turn.Call `json:"calls,omitempty"` // Assistant; each is followed by its result
 	Call  string      `json:"call,omitempty"`  // Tool: the id of the call that Text is the result of
 	Name  string      `json:"name,omitempty"`  // Tool: the tool that was called
+	// Images are pictures of a User's message, in the order in which Text names them.
+	Images []Image `json:"images,omitempty"`
 }
 
 // Tool is a tool that the model is offered.

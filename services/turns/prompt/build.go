@@ -17,6 +17,7 @@ type Input struct {
 	Skills       []Skill
 	Tools        []model.Tool
 	Names        offer.Names // of Tools; calls of the past are shown under these names too
+	Sees         bool        // the model can be shown pictures
 	Window       int         // tokens of the request and its answer; 0: unknown, 32,000
 	Output       int         // tokens kept free for the answer; 0: a quarter of Window, at most 8,192
 }
@@ -46,7 +47,9 @@ type Plan struct {
 
 // Part is one of the things that a request is made of.
 type Part struct {
-	Name   string `json:"name"`           // "instructions", "AGENTS.md", "skills", "fences", "summary", "tools", "left out", "turn <id>", "this turn"
+	// Name is "instructions", "AGENTS.md", "skills", "fences", "group", "summary", "tools", "left out", "turn <id>", "this turn" or
+	// "pictures".
+	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`         // an estimate
 	Note   string `json:"note,omitempty"` // what is special about it, for a person
 }
@@ -91,7 +94,8 @@ func Build(in Input) Plan {
 	past := uncovered(in.State)
 
 	system := p.system(in, past, budget)
-	free := budget - p.Tokens
+	seen := see(in.Sees, past, in.State.Turn, budget/picturesShare)
+	free := budget - p.Tokens - len(seen.shown)*pictureTokens
 
 	now, nowPart := running(in.State.Turn, free, len(past) > 0)
 	kept := choose(past, free-nowPart.Tokens-noteRoom)
@@ -106,7 +110,10 @@ func Build(in Input) Plan {
 	}
 
 	w := newWriter(past[kept.first:], now)
-	w.names = in.Names
+	w.names, w.sight = in.Names, seen
+	if kept.first > 0 && len(seen.shown) > 0 { // those of turns that are left out are not sent
+		w.sight = see(in.Sees, past[kept.first:], in.State.Turn, budget/picturesShare)
+	}
 	if note != "" { // not as a message of the history: a model would take it for something that was said, and answer it
 		system += "\n\n" + note
 	}
@@ -129,6 +136,9 @@ func Build(in Input) Plan {
 		w.write(in.State.Turn.ID, now)
 	}
 	p.part(nowPart)
+	if n := len(w.sight.shown); n > 0 {
+		p.part(Part{Name: "pictures", Tokens: n * pictureTokens, Note: fmt.Sprintf("%d, the newest", n)})
+	}
 	p.Messages = Repair(w.out)
 	return p
 }
@@ -152,6 +162,7 @@ type writer struct {
 	out   []model.Message
 	calls []turn.Call
 	names offer.Names
+	sight sight
 }
 
 func newWriter(past []turn.Exchange, now []turn.Entry) *writer {
@@ -178,8 +189,11 @@ func (w *writer) say(role turn.Role, text string) {
 
 // write adds what was said in a turn. Calls are without their results: those follow, as they are shown.
 func (w *writer) write(turnID string, entries []turn.Entry) {
-	for _, e := range entries {
+	for i, e := range entries {
 		m := model.Message{Role: e.Role, Text: e.Text}
+		if e.Beside != nil {
+			m.Text, m.Images = w.sight.message(turnID, i, e)
+		}
 		if len(e.Calls) > 0 {
 			from := len(w.calls)
 			for _, c := range e.Calls {

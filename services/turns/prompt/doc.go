@@ -22,8 +22,14 @@
 // small window full of files leaves no room to talk. Sizes are estimates (see Tokens); each time that a provider says that
 // the turn's request was too long, all budgets are halved.
 //
-// Text that came from a tool, and summaries, which were made of such text, stand between fences: marks with a code that is
-// derived from the turn and the call, and a line that says what is inside. The code is not known to who wrote the text;
+// A person's message is shown with what belongs to it: in a group, who has written it; what it replies to; where it was
+// forwarded from; each file as a line. Names are cleaned and bounded, and in a group no line of a text can pass for another
+// person's. Of pictures, a model that can see is sent the newest (MaxPictures, MaxPictureBytes, half of the budget); a plan
+// holds references to them only. Pictures count as a part of their own, so they push out what is old like any text.
+//
+// Text that came from a tool, that somebody else has written (forwarded, quoted), and summaries, which were made of such text,
+// stand between fences: marks with a code that is
+// derived from the turn and the call (or the place of the message), and a line that says what is inside. The code is not known to who wrote the text;
 // and because ids can be guessed, anything inside that reads like a mark is defused whatever its code.
 //
 // Calls of the past stand under the names with which tools are offered (package offer).

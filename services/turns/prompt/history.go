@@ -79,7 +79,13 @@ func exchangeTokens(entries []turn.Entry) int {
 }
 
 func entryTokens(e turn.Entry) int {
-	n := messageTokens + Tokens(e.Text)
+	n := messageTokens
+	if e.Beside == nil {
+		n += Tokens(e.Text)
+	} else {
+		text, _ := sight{blind: true}.message("", 0, e)
+		n += Tokens(text)
+	}
 	for _, c := range e.Calls {
 		n += callTokens + Tokens(c.Tool) + Tokens(c.Arguments) + messageTokens + Tokens(c.Note)
 		switch {

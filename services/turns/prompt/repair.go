@@ -38,7 +38,7 @@ func Repair(msgs []model.Message) []model.Message {
 			}
 		case turn.User:
 			if text := valid(m.Text); !blank(text) {
-				r.add(model.Message{Role: turn.User, Text: text})
+				r.add(model.Message{Role: turn.User, Text: text, Images: m.Images})
 			}
 		case turn.Assistant:
 			r.assistant(m, msgs[i+1:])

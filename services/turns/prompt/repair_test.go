@@ -254,3 +254,14 @@ func TestRepairOfArguments(t *testing.T) {
 		}
 	}
 }
+
+// Pictures stay with their message, and nowhere else.
+func TestRepairKeepsPictures(t *testing.T) {
+	images := []model.Image{{Digest: "d", Label: "photo"}}
+	got := prompt.Repair([]model.Message{
+		{Role: turn.User, Text: "look", Images: images}, {Role: turn.Assistant, Text: "ok", Images: images}, {Role: turn.User, Text: "and?"},
+	})
+	if len(got) != 3 || len(got[0].Images) != 1 || got[1].Images != nil || got[2].Images != nil {
+		t.Errorf("got %s", compact(got))
+	}
+}

@@ -90,7 +90,7 @@ func (s State) entriesOf(messages []string) []Entry {
 	var entries []Entry
 	for _, it := range s.Inbox {
 		if it.message() && slices.Contains(messages, it.ID) {
-			entries = append(entries, Entry{Role: User, Text: it.Text})
+			entries = append(entries, Entry{Role: User, Text: it.Text, Beside: it.Beside})
 		}
 	}
 	return entries

@@ -89,7 +89,7 @@ func (d drawer) compaction() (id, through string, attempt int) {
 func (d drawer) body() envelope.Body {
 	switch d.number("kind", 0, 8) {
 	case 0, 1:
-		return messagev1.Received{Text: d.text()}
+		return d.received()
 	case 2, 3:
 		return d.outside()
 	case 4, 5:
@@ -98,6 +98,22 @@ func (d drawer) body() envelope.Body {
 		return d.session()
 	}
 	return d.ending()
+}
+
+// received is a message, plain or with anything beside its text.
+func (d drawer) received() messagev1.Received {
+	b := messagev1.Received{Text: d.text(), Group: d.maybe("group")}
+	if d.maybe("plain") {
+		return b
+	}
+	b.Forwarded = d.pick("forwarded", "", "News")
+	if d.maybe("quote") {
+		b.Quote = &messagev1.Quote{From: "Bob", Own: d.maybe("own"), Text: d.text()}
+	}
+	for i := range d.number("files", 0, 2) {
+		b.Files = append(b.Files, messagev1.File{Kind: messagev1.Photo, Digest: d.pick("digest", "", "a", "b"), Size: int64(i)})
+	}
+	return b
 }
 
 func (d drawer) outside() envelope.Body {
@@ -114,7 +130,7 @@ func (d drawer) outside() envelope.Body {
 		return asking(d.pick("asking", "await", "request", "decide", "dispatch"), d.claim().Turn, d.call(), d.pick("approval", "a1", ""))
 	}
 	return messagev1.Control{
-		Verb:     messagev1.Verb(d.pick("verb", "stop", "new", "compact", "model", "queue", "status", "dance")),
+		Verb:     messagev1.Verb(d.pick("verb", "stop", "new", "compact", "model", "queue", "status", "help", "dance")),
 		Argument: d.pick("argument", "", "keep", "default", "collect", "a/b", "b", "/", "%s"),
 	}
 }
@@ -177,13 +193,15 @@ func (d drawer) session() envelope.Body {
 }
 
 func (d drawer) rare() envelope.Body {
-	switch d.pick("rare", "reset", "unknown", "refused", "nil", "deleted", "notice") {
+	switch d.pick("rare", "reset", "unknown", "refused", "reacted", "nil", "deleted", "notice") {
 	case "reset":
 		return turnv1.SessionReset{By: d.command()}
 	case "unknown":
 		return envelope.Unknown{Type: "turn.dreamt.v9", Data: []byte("{")}
 	case "refused":
 		return messagev1.Refused{Reason: messagev1.Empty}
+	case "reacted":
+		return messagev1.Reacted{Native: "1", Emoji: []string{"x"}}
 	case "deleted":
 		return turnv1.SessionDeleted{By: "cli"}
 	case "notice":

@@ -46,6 +46,8 @@
 //     finished turns have results.
 //   - A call that failed says so; in the second step in which the same one fails (tool and arguments) the model is told, in
 //     the third the turn ends. What a call waits for is kept for people only: nothing is decided by it.
+//   - What a message has beside its text (files, a quote, who has written it first) stays with it, as references: no bytes of a
+//     file are ever part of State.
 //   - A result is shown up to maxResult bytes. The cursor of its event leads to the rest.
 //   - Apply never writes through to the State it was called on: folds branch (an optimistic one may lose its
 //     compare-and-set), and old ones stay valid.

@@ -27,6 +27,11 @@ func fold(s turn.State, bodies ...envelope.Body) turn.State {
 	return s
 }
 
+// eventOf is the event of a body, the first of its session.
+func eventOf(id string, body envelope.Body) envelope.Event {
+	return envelope.Event{ID: id, Cursor: 1, Time: epoch, Body: body}
+}
+
 func claim(message string, round, attempt int, more ...string) turnv1.Claim {
 	return turnv1.Claim{
 		Turn: message + "/t", Round: round, Attempt: attempt, Worker: "w1", Deadline: epoch.Add(time.Hour),

@@ -33,6 +33,8 @@ func (s State) reply(o Order, v machine.View, r Rules) machine.Step {
 		return s.chooseQueue(o, r)
 	case messagev1.Status:
 		return post(o.ID, s.status(v, r))
+	case messagev1.Help:
+		return post(o.ID, helpText)
 	case messagev1.Stop: // a second one
 	case messagev1.New, messagev1.Compact, messagev1.Approve, messagev1.Deny: // never among the orders
 	}

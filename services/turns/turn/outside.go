@@ -17,7 +17,7 @@ func (s State) fromOutside(ev envelope.Event) State {
 	s.Seen = appended(seen, Fact{ID: ev.ID, Key: ev.Key})
 	switch b := ev.Body.(type) {
 	case messagev1.Received:
-		s.Inbox = appended(s.Inbox, Item{ID: ev.ID, Text: b.Text, At: stamp(ev.Time)})
+		s.Inbox = appended(s.Inbox, Item{ID: ev.ID, Text: b.Text, At: stamp(ev.Time), Beside: besides(b)})
 	case messagev1.Edited:
 		i := slices.IndexFunc(s.Inbox, func(it Item) bool { return it.ID == b.Message && it.message() })
 		if i < 0 || s.Turn != nil && slices.Contains(s.Turn.Messages, b.Message) {
@@ -64,7 +64,7 @@ func (s State) command(id string, b messagev1.Control) State {
 			it.Ends, it.EndsRound = t.ID, t.Claim.Round
 		}
 		s.Inbox = appended(s.Inbox, it)
-	case messagev1.Model, messagev1.Queue, messagev1.Status:
+	case messagev1.Model, messagev1.Queue, messagev1.Status, messagev1.Help:
 		s.Orders = appended(s.Orders, Order{ID: id, Verb: b.Verb, Argument: b.Argument})
 	case messagev1.Approve, messagev1.Deny: // intake makes decisions of them; those are not for this machine
 	}

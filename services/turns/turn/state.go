@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "4"
+const Version = "5"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -48,8 +48,10 @@ type Item struct {
 	ID   string         `json:"id"`
 	Verb messagev1.Verb `json:"verb,omitempty"` // New or Compact; "" for a message
 	Keep bool           `json:"keep,omitempty"` // New: with a summary of what was before
-	Text string         `json:"text,omitempty"`
+	Text string         `json:"text,omitempty"` // of a message; may be empty beside files
 	At   time.Time      `json:"at,omitzero"`
+	// Beside is what a message has beside its text; nil for nothing. Never written through.
+	Beside *Beside `json:"beside,omitempty"`
 	// Ends is the turn that it ends when its calls are still open in EndsRound: New, when nothing but people was waited for.
 	Ends      string `json:"ends,omitempty"`
 	EndsRound int    `json:"ends_round,omitempty"`
@@ -181,6 +183,8 @@ type Entry struct {
 	Role  Role   `json:"role"`
 	Text  string `json:"text,omitempty"`
 	Calls []Call `json:"calls,omitempty"`
+	// Beside is what a person's message has beside its text; nil for nothing. Never written through.
+	Beside *Beside `json:"beside,omitempty"`
 }
 
 // Call is a tool call and, once Done, its result as the model is shown it.
@@ -261,7 +265,7 @@ func appended[T any](list []T, more ...T) []T { return slices.Concat(list, more)
 func size(entries []Entry) int {
 	n := 0
 	for _, e := range entries {
-		n += overhead + len(e.Text)
+		n += overhead + len(e.Text) + e.Beside.size()
 		for _, c := range e.Calls {
 			n += 2*overhead + len(c.ID) + len(c.Tool) + len(c.Arguments) + len(c.Result) + len(c.Note)
 		}

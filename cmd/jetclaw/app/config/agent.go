@@ -134,8 +134,4 @@ func (k *checker) workspace(path, name string) {
 var inUse = []string{"data", "keys", "run", "archive"}
 
 // nameOf says whether a name has 1 to 64 letters, digits and others of a set, all of ASCII.
-func nameOf(name, others string) bool {
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(others, r)
-	})
-}
+func nameOf(name, others string) bool { return len(name) <= 64 && only(name, others) }

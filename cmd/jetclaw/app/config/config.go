@@ -6,7 +6,10 @@
 // as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them.
 package config
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Config is jetclaw.yaml. Sections that this build does not use yet are read and checked all the same.
 type Config struct {
@@ -33,7 +36,7 @@ type Config struct {
 // Channels are the ways in and out.
 type Channels struct {
 	HTTP     HTTP                `yaml:"http"`
-	Telegram map[string]Telegram `yaml:"telegram"`
+	Telegram map[string]Telegram `yaml:"telegram"` // bots by name; see Telegram for the one without configuration
 }
 
 // HTTP is the HTTP API.
@@ -46,14 +49,6 @@ type HTTP struct {
 type Callback struct {
 	URL   string `yaml:"url"`
 	Token Secret `yaml:"token"` // sent as a bearer token
-}
-
-// Telegram is one bot.
-type Telegram struct {
-	Token     Secret `yaml:"token"`
-	Access    string `yaml:"access"`
-	Streaming string `yaml:"streaming"`
-	APIRoot   string `yaml:"api_root"`
 }
 
 // Bus is the embedded NATS server.
@@ -98,12 +93,14 @@ func Default() *Config {
 
 // defaultOf is what an entry of a map starts from.
 func defaultOf(path string) any {
-	switch path {
-	case "agents":
+	switch {
+	case path == "agents":
 		return DefaultAgent()
-	case "channels.telegram":
-		return Telegram{Access: "pairing", Streaming: "edit", APIRoot: "https://api.telegram.org"}
-	case "models.providers":
+	case path == "channels.telegram":
+		return DefaultBot()
+	case strings.HasPrefix(path, "channels.telegram.") && strings.HasSuffix(path, ".groups"):
+		return Group{RequireMention: true}
+	case path == "models.providers":
 		return Provider{API: "openai"}
 	}
 	return nil

@@ -31,7 +31,7 @@ models:
   default: local/qwen3
   fallbacks: [claude/sonnet, offline]
   providers:
-    local:  {api: openai, base_url: "http://127.0.0.1:8080/v1", api_key: "env:LOCAL_KEY", context: 128000}
+    local:  {api: openai, base_url: "http://127.0.0.1:8080/v1", api_key: "env:LOCAL_KEY", context: 128000, vision: on}
     claude: {api: anthropic, api_key: "file:keys/claude"}
   prices:
     claude/*: {input: 3, output: 15, cache_read: 0.3, cache_write: "$3.75"}
@@ -61,6 +61,16 @@ channels:
   http: {listen: "127.0.0.1:7450", callback: {url: "https://example.org/hook", token: "env:HOOK"}}
   telegram:
     mybot: {token: "env:TELEGRAM_BOT_TOKEN", access: pairing, streaming: edit, api_root: "https://api.telegram.org"}
+    poet_bot:
+      token: "file:keys/poet"
+      agent: poet
+      access: allowlist
+      allow: [12345, 67890]
+      groups:
+        "-1001234567890": {require_mention: false, users: [12345]}
+        "-100777":
+      streaming: off
+      webhook: {url: "https://example.org/poet", listen: "127.0.0.1:8443", secret: "env:POET_HOOK"}
 owners: [local, "telegram:12345"]
 bus: {sync: always, max_bytes: 2GiB, listen: "127.0.0.1:0"}
 log: {level: debug, format: json}
@@ -81,7 +91,7 @@ func TestEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Models.Providers["local"].APIKey.String() != "env:LOCAL_KEY" || c.Bus.MaxBytes != 2<<30 ||
+	if c.Models.Providers["local"].Vision != "on" || c.Models.Providers["claude"].Vision != "" || c.Models.Providers["local"].APIKey.String() != "env:LOCAL_KEY" || c.Bus.MaxBytes != 2<<30 ||
 		c.Limits.Call != Duration(90*time.Second) || c.Agents["poet"].Instructions != "Answer in verse.\n" ||
 		c.Agents["poet"].Workspace != "workspace" || len(c.Owners) != 2 || c.MCP == nil ||
 		c.Policy.Deny[0].Args["command"] != "rm *" || c.Policy.Allow[0].Agent != "poet" || len(c.ApproversOr()) != 2 ||
@@ -95,7 +105,7 @@ func TestEverything(t *testing.T) {
 		}
 		texts = append(texts, w.Path)
 	}
-	if got := strings.Join(texts, " "); got != "channels.telegram mcp" {
+	if got := strings.Join(texts, " "); got != "channels.telegram.poet_bot.groups.-100777 mcp" {
 		t.Errorf("warnings for %s", got)
 	}
 }
@@ -106,6 +116,7 @@ func TestProblems(t *testing.T) {
 		"unknown below":      {"channels:\n  http:\n    lsiten: x\n", `c.yaml:3:5: channels.http.lsiten: unknown key; did you mean "listen"?`},
 		"unknown in flow":    {"bus: {sync: always, maxbytes: 1}\n", `c.yaml:1:21: bus.maxbytes: unknown key; did you mean "max_bytes"?`},
 		"far from all":       {"bus: {zzzzzz: 1}\n", "c.yaml:1:7: bus.zzzzzz: unknown key; known here: listen, max_bytes, sync"},
+		"vision":             {"models: {providers: {p: {api: openai, vision: perhaps}}}\n", "c.yaml:1:47: models.providers.p.vision: must be one of auto, on, off"},
 		"wrong type":         {"bus: always\n", "c.yaml:1:6: bus: this is text, but a section (key: value) is expected"},
 		"number for text":    {"log:\n  level: 3\n", "c.yaml:2:10: log.level: this is a number, but text is expected; put it in quotes"},
 		"text for number":    {"limits: {rounds: many}\n", "c.yaml:1:18: limits.rounds: this is text, but a whole number is expected"},

@@ -221,9 +221,12 @@ func (d *decoder) dictionary(n ast.Node, v reflect.Value, path string) {
 	if v.IsNil() {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
-	d.mapping(n, path, func(_ ast.Node, name string, value ast.Node) {
-		if v.Type().Elem().Kind() == reflect.String && empty(value) { // nor is a name without a value there
-			return
+	d.mapping(n, path, func(at ast.Node, name string, value ast.Node) {
+		if empty(value) {
+			if v.Type().Elem().Kind() == reflect.String { // nor is a name without a value there
+				return
+			}
+			d.at[join(path, name)] = positionOf(at)
 		}
 		key, e := reflect.ValueOf(name), reflect.New(v.Type().Elem()).Elem()
 		if def := defaultOf(path); def != nil {

@@ -23,6 +23,7 @@ type Provider struct {
 	BaseURL string `yaml:"base_url"`
 	APIKey  Secret `yaml:"api_key"`
 	Context int    `yaml:"context"` // tokens of its models' window; 0: unknown
+	Vision  string `yaml:"vision"`  // whether its models are shown pictures: auto (by their names), on, off; "" is auto
 }
 
 // Price is what a million tokens cost. A rate that is nil is not given; both of input and output always are.
@@ -84,6 +85,9 @@ func (k *checker) provider(name string, p Provider, path string) {
 	}
 	k.oneOf(path+".api", p.API, "openai", "anthropic")
 	k.tokens(path+".context", p.Context, minContext, "when it is not known")
+	if p.Vision != "" {
+		k.oneOf(path+".vision", p.Vision, "auto", "on", "off")
+	}
 	if p.BaseURL == "" {
 		return
 	}

@@ -149,6 +149,7 @@ func (c *Config) Secrets() []*Secret {
 	}
 	for _, t := range c.Channels.Telegram {
 		add(t.Token)
+		add(t.Webhook.Secret)
 	}
 	add(c.Channels.HTTP.Callback.Token)
 	add(c.Tools.WebSearch.Key)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -67,13 +66,7 @@ func (k *checker) channels() {
 	} else if h.Callback.Token.Set() {
 		k.fail("channels.http.callback.token", "a token without a url", "set channels.http.callback.url")
 	}
-	for _, name := range slices.Sorted(maps.Keys(k.c.Channels.Telegram)) {
-		t, path := k.c.Channels.Telegram[name], "channels.telegram."+name
-		if !t.Token.Set() {
-			k.fail(path, "token is missing", `token: "env:TELEGRAM_BOT_TOKEN"`)
-		}
-		k.httpURL(path+".api_root", t.APIRoot)
-	}
+	k.telegram()
 }
 
 func (k *checker) bus() {
@@ -111,9 +104,6 @@ func (k *checker) rest() {
 }
 
 func (k *checker) notYet() {
-	if len(k.c.Channels.Telegram) > 0 {
-		k.warn("channels.telegram", "Telegram is not in this build yet: no bot is started")
-	}
 	if k.c.MCP != nil {
 		k.warn("mcp", "MCP is not in this build yet: no server is started")
 	}

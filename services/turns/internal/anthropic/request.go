@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -82,14 +83,17 @@ func merge(to []message, m model.Message) []message {
 
 func parts(m model.Message) []api.ContentBlockParamUnion {
 	var blocks []api.ContentBlockParamUnion
-	switch {
-	case m.Role == turn.Tool:
+	if m.Role == turn.Tool {
 		result := &api.ToolResultBlockParam{ToolUseID: m.Call}
 		if !blank(m.Text) {
 			result.Content = []api.ToolResultBlockParamContentUnion{{OfText: &api.TextBlockParam{Text: m.Text}}}
 		}
 		return []api.ContentBlockParamUnion{{OfToolResult: result}}
-	case !blank(m.Text):
+	}
+	for _, p := range m.Images { // before the text that is about them, as the API's documentation advises
+		blocks = append(blocks, api.NewImageBlockBase64(p.Type, base64.StdEncoding.EncodeToString(p.Data)))
+	}
+	if !blank(m.Text) {
 		blocks = append(blocks, api.NewTextBlock(m.Text))
 	}
 	for _, call := range m.Calls {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -27,9 +28,21 @@ type options struct {
 
 type message struct {
 	Role       turn.Role  `json:"role"`
-	Content    string     `json:"content,omitempty"`
+	Content    any        `json:"content,omitempty"` // nil, *string or []part
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// part is one of several things that a message holds: a text or a picture.
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+// imageURL has the picture in itself: a provider fetches nothing.
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type toolCall struct {
@@ -69,11 +82,17 @@ func (c *Client) request(r model.Request) request {
 	} else {
 		req.MaxTokens = r.MaxOutput
 	}
-	for _, m := range r.Messages {
-		if m.Text == "" && len(m.Calls) == 0 {
+	for i, m := range r.Messages {
+		if m.Text == "" && len(m.Calls)+len(m.Images) == 0 {
 			continue // a message without content is refused
 		}
-		out := message{Role: m.Role, Content: m.Text, ToolCallID: m.Call}
+		out := message{Role: m.Role, ToolCallID: m.Call}
+		switch {
+		case len(m.Images) > 0:
+			out.Content = parts(m)
+		case m.Text != "":
+			out.Content = &r.Messages[i].Text // a pointer: as a string in an interface, each would be copied
+		}
 		for _, call := range m.Calls {
 			out.ToolCalls = append(out.ToolCalls, toolCall{
 				ID: call.ID, Type: functionType, Function: functionCall{Name: call.Tool, Arguments: call.Arguments},
@@ -89,6 +108,20 @@ func (c *Client) request(r model.Request) request {
 		req.Tools = append(req.Tools, tool{Type: functionType, Function: f})
 	}
 	return req
+}
+
+// parts are the text of a message, and its pictures.
+func parts(m model.Message) []part {
+	var list []part
+	if m.Text != "" {
+		list = append(list, part{Type: "text", Text: m.Text})
+	}
+	for _, p := range m.Images {
+		list = append(list, part{Type: "image_url", ImageURL: &imageURL{
+			URL: "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data),
+		}})
+	}
+	return list
 }
 
 // newer says whether the limit of an answer goes by its newer name, max_completion_tokens: OpenAI's models that think
