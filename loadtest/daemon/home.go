@@ -23,6 +23,16 @@ type Config struct {
 	Fallback string // model of the same provider that stands in for any other; "" for none
 	Context  int    // tokens that a request may have; 0: the daemon's own default
 	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
+
+	Telegram *Telegram // nil for none
+}
+
+// Telegram is one bot, named "bot", that everybody may write to.
+type Telegram struct {
+	Token     string // given to the daemon by its environment
+	APIRoot   string
+	Streaming bool    // answers are shown while the model speaks
+	Groups    []int64 // in which every message is meant for the bot
 }
 
 // Home is a home directory with its configuration.
@@ -43,6 +53,20 @@ channels:
     listen: "{{.Listen}}"
 {{- if .Callback}}
     callback: {url: "{{.Callback}}"}
+{{- end}}
+{{- with .Telegram}}
+  telegram:
+    bot:
+      token: "env:LOADTEST_TELEGRAM_TOKEN"
+      access: open
+      api_root: "{{.APIRoot}}"
+      streaming: "{{if .Streaming}}edit{{else}}off{{end}}"
+{{- with .Groups}}
+      groups:
+{{- range .}}
+        "{{.}}": {require_mention: false}
+{{- end}}
+{{- end}}
 {{- end}}
 bus: {sync: {{.Sync}}}
 {{- if .Ask}}

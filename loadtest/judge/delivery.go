@@ -28,7 +28,9 @@ type delivery struct {
 	marker  string         // the first of its text, or ""
 	state   state
 	attempt int
-	repeats int // how often it may have arrived without a receipt, and was sent again
+	repeats int  // how often it may have arrived without a receipt, and was sent again
+	part    int  // that is to be sent; those before it are
+	unsure  bool // this part may have arrived without a receipt
 }
 
 func (d *delivery) done() bool {
@@ -44,6 +46,10 @@ func (h *history) show(e envelope.Event, text string) *delivery {
 }
 
 func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
+	switch b.(type) {
+	case deliveryv1.Drafting, deliveryv1.Drafted: // what a model says while it speaks is no delivery yet
+		return
+	}
 	ref := refOf(b)
 	d := h.byShown[ref.Delivery]
 	if d == nil {
@@ -53,18 +59,24 @@ func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
 	if d.done() {
 		h.say(Doubled, e, "%s of a delivery that is %s", e.Kind(), d.state)
 	}
+	if ref.Part != d.part {
+		h.say(Wrong, e, "%s of part %d, and part %d is to be sent", e.Kind(), ref.Part, d.part)
+	}
 	h.inTurn(e, d)
 	switch x := b.(type) {
 	case deliveryv1.Started:
 		if d.state == stateStarted {
 			h.say(Doubled, e, "attempt %d begins while attempt %d has no outcome", x.Attempt, d.attempt)
 		}
-		if d.repeats > 0 && !x.Repeat {
+		if d.unsure && !x.Repeat {
 			h.say(Wrong, e, "attempt %d may be a repeat and is not marked as one", x.Attempt)
 		}
 		d.state, d.attempt = stateStarted, x.Attempt
 	case deliveryv1.Sent:
 		d.state = stateSent
+		if x.More {
+			d.state, d.part, d.attempt, d.unsure = stateNone, ref.Part+1, 0, false
+		}
 	case deliveryv1.Deferred:
 		d.state = stateDeferred
 	case deliveryv1.Failed:
@@ -72,7 +84,7 @@ func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
 	case deliveryv1.Unknown:
 		d.state = stateHeld
 		if x.Resend {
-			d.state = stateUnknown
+			d.state, d.unsure = stateUnknown, true
 			d.repeats++
 		}
 	}

@@ -85,6 +85,10 @@ func (h *history) fold(e envelope.Event) {
 		h.receive(e, b)
 	case messagev1.Control:
 		h.command(e, b)
+	case messagev1.Refused:
+		if b.Tell {
+			h.show(e, b.Detail)
+		}
 	case turnv1.Started:
 		h.start(e, b.Claim)
 	case turnv1.Continued:

@@ -9,6 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -152,6 +153,15 @@ func TestEachBrokenPromiseIsFound(t *testing.T) {
 			s.add("", "", deliveryv1.Unknown{Ref: ref("a1", 1), Resend: true})
 			return s.delivering("a1", 2, false).delivered("a1", 2)
 		}},
+		{"a part left out", judge.Wrong, "part 1 is to be sent", func() *script {
+			return newScript().sent("a1").started("a1").completed("a1").parted("a1", 0, true).parted("a1", 2, false)
+		}},
+		{"a part that is not the last", judge.Stuck, "is not begun", func() *script {
+			return newScript().sent("a1").started("a1").completed("a1").parted("a1", 0, true)
+		}},
+		{"a refusal that is not told", judge.Stuck, "message.refused is not begun", func() *script {
+			return newScript().add("a1", "", messagev1.Refused{Reason: messagev1.TooLarge, Detail: "It is too long.", Tell: true})
+		}},
 		{"delivery of nothing", judge.Wrong, "nothing to show", func() *script {
 			return newScript().whole("a1").delivered("zz", 1)
 		}},
@@ -192,6 +202,16 @@ func TestExhaustedTurnsAreNotAViolation(t *testing.T) {
 	s.evidence.Pushed[""] = 2
 	if v := judge.Judge(s.evidence); v.Of(judge.Doubled) != 1 {
 		t.Errorf("told twice: %+v", v)
+	}
+}
+
+func TestAnAnswerOfSeveralParts(t *testing.T) {
+	s := newScript().sent("a1").started("a1").completed("a1").delivering("a1", 1, false)
+	s.add("", "", deliveryv1.Unknown{Ref: ref("a1", 1), Resend: true}).delivering("a1", 2, true)
+	s.add("", "", deliveryv1.Sent{Ref: ref("a1", 2), More: true}).parted("a1", 1, true).parted("a1", 2, false)
+	s.add("", "", deliveryv1.Drafting{Turn: "a2/t", Round: 1}).add("", "", deliveryv1.Drafted{Turn: "a2/t", Round: 1, Receipt: "7"})
+	if v := judge.Judge(s.evidence); len(v.Violations) != 0 {
+		t.Errorf("%+v", v.Violations)
 	}
 }
 

@@ -86,6 +86,13 @@ func (s *script) delivered(id string, attempt int) *script {
 	return s.add("", "", deliveryv1.Sent{Ref: ref(id, attempt)})
 }
 
+// parted is an attempt of one part that has arrived.
+func (s *script) parted(id string, part int, more bool) *script {
+	r := ref(id, 1)
+	r.Part = part
+	return s.add("", "", deliveryv1.Started{Ref: r}).add("", "", deliveryv1.Sent{Ref: r, More: more})
+}
+
 // whole is a message with all that follows it.
 func (s *script) whole(id string) *script {
 	return s.sent(id).started(id).completed(id).delivering(id, 1, false).delivered(id, 1)

@@ -25,6 +25,12 @@ func (s *Service) serve(ctx context.Context) error {
 		verbSubmit:  s.onSubmit,
 		verbControl: s.onControl,
 		verbReply:   s.onReply,
+
+		verbPairingList:    s.onPairingList,
+		verbPairingApprove: s.onPairingApprove,
+		verbPairingRevoke:  s.onPairingRevoke,
+
+		verbChannels: s.onChannels,
 	} {
 		err := s.conn.Serve(ctx, verb, func(ctx context.Context, data []byte) (any, error) {
 			if !s.work.begin() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/intake/access"
 	"github.com/jetclaw/jetclaw/services/intake/internal/httpapi"
+	"github.com/jetclaw/jetclaw/services/intake/internal/telegram"
 	"github.com/jetclaw/jetclaw/services/intake/thread"
 )
 
@@ -39,9 +42,11 @@ func Spec() bus.Spec {
 		Snapshots: true,
 		Values:    true,
 		Leases:    true,
-		Serves:    []string{verbSubmit, verbControl, verbReply},
-		Asks:      []string{approvals + "." + verbGet, approvals + "." + verbList},
-		Follows:   true,
+		Serves: []string{
+			verbSubmit, verbControl, verbReply, verbPairingList, verbPairingApprove, verbPairingRevoke, verbChannels,
+		},
+		Asks:    []string{approvals + "." + verbGet, approvals + "." + verbList},
+		Follows: true,
 	}
 }
 
@@ -64,10 +69,12 @@ func DefaultHTTPConfig() HTTPConfig { return httpapi.DefaultConfig() }
 
 // Config is what intake needs.
 type Config struct {
-	Conn   *bus.Conn     // as Spec().Name; required
-	HTTP   *HTTPConfig   // nil: no listener
-	Limits thread.Limits // zero: the default ones
-	Log    *slog.Logger  // required
+	Conn   *bus.Conn       // as Spec().Name; required
+	HTTP   *HTTPConfig     // nil: no listener
+	Doors  map[string]Door // bots, by account
+	Bots   []TelegramBot   // whose updates come in here; each has a door
+	Limits thread.Limits   // zero: the default ones
+	Log    *slog.Logger    // required
 }
 
 // drainLimit is how long requests that run may take when the service stops.
@@ -78,9 +85,13 @@ type Service struct {
 	conn    *bus.Conn
 	journal *bus.Journal
 	folder  *actor.Folder[thread.State]
+	access  *actor.Folder[access.State] // of accessv1.Session alone
+	doors   map[string]Door             // by account; never written to
 	log     *slog.Logger
 	limits  thread.Limits
-	http    *httpapi.Server // nil: none
+	http    *httpapi.Server   // nil: none
+	bots    *telegram.Channel // nil: none
+	desk    *desk             // of bots
 
 	board   *board
 	lanes   *lanes
@@ -106,15 +117,33 @@ func New(c Config) (*Service, error) {
 	case c.Limits.MaxBytes == 0:
 		c.Limits = thread.DefaultLimits()
 	}
+	for account, d := range c.Doors {
+		if d.Agent == "" {
+			return nil, fmt.Errorf("intake: the bot %s has no agent", account)
+		}
+	}
 	s := &Service{
 		conn: c.Conn, journal: c.Conn.Journal(), log: c.Log, limits: c.Limits,
 		folder: actor.NewFolder(c.Conn, Spec(), thread.Version, thread.State.Apply),
-		board:  newBoard(), lanes: newLanes(), cursors: newCursors(), recheck: recheckEvery,
+		access: actor.NewFolder(c.Conn, Spec(), access.Version, access.State.Apply), doors: maps.Clone(c.Doors),
+		board: newBoard(), lanes: newLanes(), cursors: newCursors(), recheck: recheckEvery,
 		ready: make(chan struct{}), draining: make(chan struct{}),
 	}
 	if c.HTTP != nil {
 		var err error
 		if s.http, err = httpapi.New(*c.HTTP, s, s, c.Conn, c.Log, c.Limits.MaxBytes, s.draining); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Bots) > 0 {
+		for _, b := range c.Bots {
+			if d, ok := s.doors[b.Account]; !ok || d.Agent != b.Agent {
+				return nil, fmt.Errorf("intake: the bot %s has no door, or another agent's", b.Account)
+			}
+		}
+		s.desk = &desk{Service: s}
+		var err error
+		if s.bots, err = telegram.New(telegram.Config{Bots: c.Bots, Desk: s.desk, Log: c.Log}); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +185,7 @@ func (s *Service) Run(ctx context.Context) error {
 	// What serves a request ends after it, not with ctx.
 	serving, endServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer endServing()
-	failed := make(chan error, 1)
+	failed := make(chan error, 2) // HTTP, Telegram
 	err := s.start(ctx, serving, failed, &parts)
 	if err == nil {
 		close(s.ready)
@@ -182,6 +211,9 @@ func (s *Service) start(ctx, serving context.Context, failed chan<- error, parts
 	if err := s.serve(serving); err != nil {
 		return err
 	}
+	if err := s.open(ctx, failed, parts); err != nil {
+		return err
+	}
 	if s.http == nil {
 		return nil
 	}
@@ -195,6 +227,29 @@ func (s *Service) start(ctx, serving context.Context, failed chan<- error, parts
 			failed <- err
 		}
 	})
+	return nil
+}
+
+// open begins to take updates of bots. It returns once the listeners of their webhooks are open; it waits for no bot.
+func (s *Service) open(ctx context.Context, failed chan<- error, parts *sync.WaitGroup) error {
+	if s.bots == nil {
+		return nil
+	}
+	var err error
+	if s.desk.leases, err = s.conn.Leases(ctx); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	parts.Go(func() {
+		err := s.bots.Run(ctx)
+		ended <- err
+		if err != nil {
+			failed <- err
+		}
+	})
+	if err := s.bots.Ready(ctx); err != nil && ctx.Err() == nil {
+		return <-ended
+	}
 	return nil
 }
 

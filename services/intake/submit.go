@@ -168,7 +168,7 @@ func (s *Service) fold(ctx context.Context, sid session.ID, upto uint64) (thread
 func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64, in inbound) error {
 	full := s.checkRoom(ctx)
 	switch b := in.body.(type) {
-	case messagev1.Received:
+	case messagev1.Received, messagev1.Quarantined:
 		return full
 	case messagev1.Refused:
 		if full != nil || state.Deleted() {

@@ -116,7 +116,7 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 		}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(s.runCommand(), s.chatCommand(), s.approvalsCommand(), s.policyCommand(), s.toolsCommand(), s.eventsCommand(),
+	root.AddCommand(s.runCommand(), s.chatCommand(), s.approvalsCommand(), s.pairingCommand(), s.policyCommand(), s.toolsCommand(), s.eventsCommand(),
 		s.usageCommand(), s.contextCommand(), s.sessionsCommand(), s.configCommand(), s.versionCommand())
 	return root
 }

@@ -76,7 +76,7 @@ func (s State) Apply(e envelope.Event) State {
 		return s.came(e, Pending)
 	case messagev1.Decision:
 		return s.came(e, Pending)
-	case messagev1.Edited, messagev1.Reacted:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined:
 		return s.came(e, Done)
 	case turnv1.Stepped:
 		s.waits = b.Turn
