@@ -201,10 +201,10 @@ func noCode(ctx context.Context, conn *bus.Conn, code string, err error) error {
 	}
 	var open []string
 	for _, r := range l.Requests {
-		open = append(open, r.Code)
+		open = append(open, strings.ToLower(r.Code)) // as it compares
 	}
-	if n := suggest.Nearest(strings.ToUpper(code), open); n != "" {
-		return fmt.Errorf("%w\ndid you mean %s?", err, n)
+	if n := suggest.Nearest(code, open); n != "" {
+		return fmt.Errorf("%w\ndid you mean %s?", err, strings.ToUpper(n))
 	}
 	return fmt.Errorf("%w\n`jetclaw pairing list` shows those that are open", err)
 }

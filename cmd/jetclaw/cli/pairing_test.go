@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,20 @@ func TestPairing(t *testing.T) {
 	}
 }
 
+// TestPairingAtAConfiguredBot: who is let in is told so in their session, and what the configuration says is told to who revokes.
+func TestPairingAtAConfiguredBot(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML+"channels: {telegram: {mybot: {token: \"env:NO_TOKEN\", allow: [12345]}}}\n")
+	u.knocked(wants("mybot", "telegram:12345", "Eve", "K7QW2MXR"))
+	u.run("pairing", "approve", "K7QW2MXR").want(t, 0, "note: they are told when `jetclaw run` is started")
+	u.run("pairing", "approve", "K7QW2MXR").want(t, 0)
+	if got := types(u.journal("--session", "main.telegram.mybot.12345")); len(got) == 0 || got[0] != "notice.posted.v1" || slices.Contains(got[1:], "notice.posted.v1") {
+		t.Errorf("%q", got)
+	}
+	u.run("pairing", "revoke", "12345").want(t, 0, "warning: the configuration still lets them in at mybot")
+	u.run("pairing", "revoke", "12345").want(t, 1, "the configuration lets them in at mybot, by access, allow or owners")
+}
+
 func TestPairingUsage(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, offlineYAML)
@@ -176,7 +191,8 @@ func TestPairingAtADaemon(t *testing.T) {
 	}
 	// Over HTTP nobody is let in, nor listed.
 	for _, path := range []string{"/v1/pairing", "/v1/pairing-list", "/v1/pairing/approve"} {
-		if status := u.call("GET", "http://"+address+path, "", nil); status != 404 {
+		var told map[string]any
+		if status := u.call("GET", "http://"+address+path, "", &told); status != 404 {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
