@@ -8,6 +8,8 @@
 //	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
 //	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
 //	                             --mix tools during tool calls
+//	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
+//	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -34,6 +36,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   tool       turns with a tool call, beside the floor; many parked approvals; a race of answers to one
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
+  telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -65,10 +68,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = startCommand(ctx, rest, p)
 	case "kill":
 		err = killCommand(ctx, rest, p)
+	case "telegram":
+		err = telegramCommand(ctx, rest, p)
 	case "fakemodel":
 		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:
 		err = floor.ServeBus(ctx, in, out)
+	case floor.AppendCommand:
+		err = floor.ServeAppend(ctx, in, out)
 	case floor.WebCommand:
 		if len(rest) != 1 {
 			err = usageError{errors.New("want the model's URL")}

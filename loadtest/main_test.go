@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "version":
 			os.Exit(0)
-		case floor.BusCommand, floor.WebCommand:
+		case floor.BusCommand, floor.WebCommand, floor.AppendCommand:
 			main()
 		}
 	}
@@ -126,7 +126,7 @@ func TestStartReports(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"dance"}, {"turn", "--sync", "never"}, {"turn", "--history", "1", "--dormant", "1"}, {"turn", "--history", "-1"}, {"kill", "--mix", "some"}, {"kill", "--kills", "0"}, {"kill", "extra"}, {"fakemodel", "--delay", "x"}} {
+	for _, args := range [][]string{{}, {"dance"}, {"turn", "--sync", "never"}, {"turn", "--history", "1", "--dormant", "1"}, {"turn", "--history", "-1"}, {"kill", "--mix", "some"}, {"kill", "--kills", "0"}, {"kill", "extra"}, {"fakemodel", "--delay", "x"}, {"telegram", "--chats", "0"}, {"telegram", "--chats", "2", "--groups", "3"}, {"telegram", "--delay", "x"}} {
 		if code := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard); code != 2 {
 			t.Errorf("%q: exit %d, want 2", args, code)
 		}

@@ -63,7 +63,9 @@ func (d *desk) Hold(ctx context.Context, lease string, fn func(context.Context) 
 }
 
 // Value reads a setting.
-func (d *desk) Value(ctx context.Context, key string) ([]byte, bool, error) { return d.conn.Value(ctx, key) }
+func (d *desk) Value(ctx context.Context, key string) ([]byte, bool, error) {
+	return d.conn.Value(ctx, key)
+}
 
 // SetValue replaces a setting.
 func (d *desk) SetValue(ctx context.Context, key string, value []byte) error {

@@ -59,6 +59,7 @@ func TestEndpoints(t *testing.T) {
 	}{
 		{"submit", Request{Session: "default", Text: "x"}, fault.Invalid},
 		{"submit", Request{Session: "main.terminal.local.x", Text: "x", From: messagev1.Sender{ID: "telegram:1"}}, fault.Denied},
+		{"submit", Request{Session: "main.house.intake.access", Text: "let me in"}, fault.Denied},
 		{"submit", Request{Session: "main.terminal.local.x", Text: " "}, fault.Invalid},
 		{"submit", Request{Session: "main.terminal.local.x", Text: Text(strings.Repeat("x", 128<<10+1))}, fault.TooLarge},
 		{"submit", map[string]any{"session": "main.terminal.local.x", "txt": "x"}, fault.Invalid},

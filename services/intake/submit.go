@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -81,6 +82,9 @@ func (s *Service) admit(r Request) (inbound, error) {
 	sid, err := session.Parse(r.Session)
 	if err != nil {
 		return inbound{}, fault.New(fault.Invalid, "session: %w", err)
+	}
+	if sid == accessv1.Session {
+		return inbound{}, fault.New(fault.Denied, "%s is no conversation: it says who was let in", sid)
 	}
 	if r.From.ID == "" {
 		return inbound{}, fault.New(fault.Invalid, "from.id is missing: who writes?")

@@ -2,6 +2,8 @@ package app
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
@@ -23,6 +25,12 @@ func CheckSecrets(c *config.Config, h home.Home, lookup func(string) (string, bo
 	warnings, wrong = append(warnings, w...), append(wrong, err)
 	resolve("channels.http.callback.token", c.Channels.HTTP.Callback.Token)
 	resolve("tools.web_search.key", c.Tools.WebSearch.Key)
+	bots := c.Bots(lookup)
+	for _, name := range slices.Sorted(maps.Keys(bots)) {
+		bot := bots[name]
+		w, err := c.ResolveBot(r, h.Config(), name, &bot)
+		warnings, wrong = append(warnings, w...), append(wrong, err)
+	}
 	wrong = append(wrong, Env{Home: h, Config: c}.apart())
 	return append(warnings, ruleWarnings(c, h.Config())...), errors.Join(wrong...)
 }

@@ -251,13 +251,40 @@ func (h *house) SetValue(_ context.Context, key string, value []byte) error {
 
 // tape is a log that a test can read.
 type tape struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu   sync.Mutex
+	b    bytes.Buffer
+	more chan struct{} // closed at the next line; nil while nobody waits
+}
+
+// wait waits for a line that says so.
+func (l *tape) wait(t *testing.T, text string) {
+	t.Helper()
+	limit := time.After(patience)
+	for {
+		l.mu.Lock()
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more, said := l.more, strings.Contains(l.b.String(), text)
+		l.mu.Unlock()
+		if said {
+			return
+		}
+		select {
+		case <-more:
+		case <-limit:
+			t.Fatalf("the log never says %q:\n%s", text, l)
+		}
+	}
 }
 
 func (l *tape) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
 	return l.b.Write(p)
 }
 
@@ -379,3 +406,5 @@ var (
 )
 
 const annSession = "main.telegram.bot.1001"
+
+func slogNone() *slog.Logger { return slog.New(slog.DiscardHandler) }

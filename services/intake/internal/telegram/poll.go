@@ -138,7 +138,6 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate)
 			byID[u.ID] = u
 		}
 		ids = append(ids, u.ID)
-		p.state.saw(u.ID)
 	}
 	p.mu.Lock()
 	p.window.confirmed(offset)
@@ -150,6 +149,7 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate)
 		guessed = guessed && u.MadeUp
 	}
 	for _, id := range fresh {
+		p.state.saw(id)
 		if u := byID[id]; u.MadeUp {
 			p.finish([]int64{id})
 		} else {

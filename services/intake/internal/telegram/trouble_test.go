@@ -80,14 +80,17 @@ func TestUnauthorized(t *testing.T) {
 	s.Say("first_bot", faketelegram.Private(ann), ann, "one")
 	s.Say("second_bot", faketelegram.Private(ann), ann, "two")
 	h.waitFor(t, 2)
+	until(t, s, "a long poll", func(s *faketelegram.Server) bool { return s.Polling("first_bot") })
 	s.Revoke("first_bot")
 	s.Say("second_bot", faketelegram.Private(ann), ann, "three")
 	h.waitFor(t, 3)
-	h.wait(t, "the first bot stops", func() bool {
-		defer h.change() // asked again at once: nothing of the house tells
-		return r.States()[0].Status == Unauthorized
-	})
-	h.wait(t, "the third bot stops", func() bool { defer h.change(); return r.States()[2].Status == Unauthorized })
+	r.log.wait(t, "channels.telegram.bot.token")
+	r.log.wait(t, "channels.telegram.three.token")
+	for i, want := range []Status{Unauthorized, Polling, Unauthorized} {
+		if got := r.States()[i].Status; got != want {
+			t.Errorf("bot %d is %s, want %s", i, got, want)
+		}
+	}
 	s.Say("second_bot", faketelegram.Private(ann), ann, "four")
 	h.waitFor(t, 4)
 	r.logged(t, "its token is refused", "@BotFather", "channels.telegram.three.token")

@@ -196,7 +196,7 @@ func (h *hook) take(id int64, body []byte) <-chan struct{} {
 	if done, ok := h.updates[id]; ok {
 		return done
 	}
-	if !h.start(newItem(id, body)) {
+	if h.lanes.size() >= maxOpen || !h.start(newItem(id, body)) {
 		return nil
 	}
 	h.state.saw(id)

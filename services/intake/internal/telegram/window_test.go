@@ -149,7 +149,7 @@ func TestWindowAgainstServer(t *testing.T) {
 						s.next = offset + 1
 					}
 					if s.next < offset { // the window learns of it at the next poll, and may then begin with everything
-						w, flying, began, done = window{next: w.next}, nil, map[int64]int{}, map[int64]int64{}
+						w, began, done = window{next: w.next}, map[int64]int{}, map[int64]int64{}
 						s.pending = append(s.pending, s.next)
 						if fresh, anew := w.take(offset, s.pending); !anew || len(fresh) != 1 {
 							t.Fatalf("began with %v, anew %v", fresh, anew)

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/subject"
+)
+
+const (
+	waitingUpdates = 5000
+	goalIntake     = 1000             // updates a second, with sync interval
+	intakeAtOnce   = 64               // appends that the floor has under way
+	rateTime       = 2 * time.Minute  // for all turns of a round, beyond a hundred a second
+	shownTime      = 30 * time.Second // for all answers, beyond what Telegram's limits need
+	ratePoll       = 20 * time.Millisecond
+)
+
+// rateReport is what `telegram --rate --json` prints. Durations are in nanoseconds; fields are only added.
+type rateReport struct {
+	Updates   int           `json:"updates"`
+	Chats     int           `json:"chats"`
+	Sync      string        `json:"sync"`
+	PerSecond float64       `json:"per_second"` // median of the rounds, as all of these
+	Took      time.Duration `json:"took_ns"`    // first message received to the last
+	First     time.Duration `json:"first_ns"`   // start of the daemon to the first
+	Answered  time.Duration `json:"answered_ns"`
+	Shown     time.Duration `json:"shown_ns"` // of the last round: start of the daemon to the last answer in its chat
+	Floor     float64       `json:"floor_per_second"`
+	Ratio     float64       `json:"ratio"`
+	Rounds    []rateRound   `json:"rounds"`
+	Goals     []goal        `json:"goals"`
+}
+
+type rateRound struct {
+	PerSecond float64        `json:"per_second"`
+	Took      time.Duration  `json:"took_ns"`
+	First     time.Duration  `json:"first_ns"`
+	Answered  time.Duration  `json:"answered_ns"` // start of the daemon to the end of the last turn
+	Shown     time.Duration  `json:"shown_ns"`    // 0: not waited for
+	Step      floor.Step     `json:"step"`        // message.received, in the mean
+	Floor     floor.Appended `json:"floor"`
+}
+
+// rateCommand measures how fast updates come in that wait when the daemon starts.
+func (b *bench) rateCommand(ctx context.Context, o telegramOptions, rounds int, asJSON bool) error {
+	limit := time.Duration(rounds) * (rateTime + time.Duration(o.updates)*time.Second/20 + shownTime + time.Minute)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+	defer cancel()
+	r := rateReport{Updates: o.updates, Chats: o.chats, Sync: o.sync}
+	for i := range rounds {
+		b.p.note("round %d of %d: %d updates of %d chats wait, sync %s", i+1, rounds, o.updates, o.chats, o.sync)
+		one, err := b.rateRound(ctx, o, i, i+1 == rounds)
+		if err != nil {
+			b.keep = true
+			return err
+		}
+		r.Rounds = append(r.Rounds, one)
+	}
+	r.finish()
+	if asJSON {
+		return json.NewEncoder(b.p.out).Encode(r)
+	}
+	r.print(b.p)
+	return nil
+}
+
+// rateRound is one daemon, and the floor right after it. The answers are bound by Telegram's limits, which the daemon keeps
+// whatever the server allows: only the last round waits for them.
+func (b *bench) rateRound(ctx context.Context, o telegramOptions, n int, last bool) (r rateRound, err error) {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return r, err
+	}
+	defer m.Close()
+	fake, err := faketelegram.Start(faketelegram.Options{Limits: faketelegram.Limits{Off: true}})
+	if err != nil {
+		return r, err
+	}
+	defer fake.Close()
+	p, err := newPeople(fake, fmt.Sprintf("r%d", n), o.seed, o.chats, 0)
+	if err != nil {
+		return r, err
+	}
+	for i := range o.updates {
+		room := p.rooms[i%len(p.rooms)]
+		fake.Say("", room.Chat, room.members[0], marker.New(p.run, room.n, i)+" when does the train leave tomorrow?")
+	}
+	h, err := b.homeOf(fmt.Sprintf("rate-%d", n), daemon.Config{Sync: o.sync, ModelURL: m.URL(), Telegram: &daemon.Telegram{
+		Token: faketelegram.DefaultToken, APIRoot: fake.URL(),
+	}})
+	if err != nil {
+		return r, err
+	}
+	d, err := b.start(ctx, h)
+	if err != nil {
+		return r, err
+	}
+	defer d.Kill()
+	patience := rateTime + time.Duration(o.updates)*time.Second/100
+	if err := until(ctx, patience, func() bool { return m.Counts().Total.Answered >= o.updates }); err != nil {
+		return r, fmt.Errorf("%d of %d messages have an answer: %w\n%s", m.Counts().Total.Answered, o.updates, err, logTail(h.LogFile()))
+	}
+	if last {
+		patience = shownTime + time.Duration(o.updates)*time.Second/20
+		if err := until(ctx, patience, func() bool { return fake.Report().Messages >= o.updates }); err != nil {
+			return r, fmt.Errorf("%d of %d answers are shown: %w\n%s", fake.Report().Messages, o.updates, err, logTail(h.LogFile()))
+		}
+		r.Shown = time.Since(d.Started)
+	}
+	if err := d.Stop(stopTime); err != nil {
+		return r, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
+	if err := r.read(ctx, h, d.Started, o.updates); err != nil {
+		return r, err
+	}
+	if !b.keep {
+		_ = os.RemoveAll(h.Dir)
+	}
+	r.Floor, err = floor.Append(ctx, floor.Appends{Sync: o.sync, Sessions: o.chats, Events: o.updates, AtOnce: intakeAtOnce, Step: r.Step})
+	return r, err
+}
+
+// until waits for something to be so.
+func until(ctx context.Context, patience time.Duration, ok func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	defer cancel()
+	for !ok() {
+		if !wait(ctx, ratePoll) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// read takes the times from the journal of the stopped daemon.
+func (r *rateRound) read(ctx context.Context, h daemon.Home, started time.Time, updates int) error {
+	st, err := store.Open(h.Data())
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	journal, err := st.Journal(ctx)
+	if err != nil {
+		return err
+	}
+	var first, last, answered time.Time
+	n := 0
+	for _, x := range journal {
+		switch x.Body.(type) {
+		case messagev1.Received:
+			if n++; n == 1 {
+				first = x.Stored
+			}
+			last = x.Stored
+			r.Step.Kind = x.Kind()
+			r.Step.Header, r.Step.Data = r.Step.Header+x.Header, r.Step.Data+x.Data
+			if e, err := subject.ParseEvent(x.Subject); err == nil {
+				r.Step.Suffix = e.Suffix
+			}
+		default:
+			if x.Kind() == "turn.completed" {
+				answered = x.Stored
+			}
+		}
+	}
+	if n != updates {
+		return fmt.Errorf("the journal has %d messages, and %d were written", n, updates)
+	}
+	r.Step.Header, r.Step.Data = r.Step.Header/n, r.Step.Data/n
+	r.Took, r.First, r.Answered = last.Sub(first), first.Sub(started), answered.Sub(started)
+	r.PerSecond = float64(n-1) / max(r.Took, time.Millisecond).Seconds()
+	return nil
+}
+
+func (r *rateReport) finish() {
+	var rate, bare []float64
+	var took, first, answered []time.Duration
+	for _, x := range r.Rounds {
+		rate, bare = append(rate, x.PerSecond), append(bare, x.Floor.PerSecond)
+		took, first, answered = append(took, x.Took), append(first, x.First), append(answered, x.Answered)
+		r.Shown = max(r.Shown, x.Shown)
+	}
+	r.PerSecond, r.Floor = stat.Median(rate), stat.Median(bare)
+	r.Took, r.First, r.Answered = stat.Median(took), stat.Median(first), stat.Median(answered)
+	r.Ratio = stat.Ratio(r.PerSecond, r.Floor)
+	if r.Sync == "interval" {
+		r.Goals = []goal{{"intake of updates that wait", "≥ 1,000/s", fmt.Sprintf("%.0f/s", r.PerSecond), r.PerSecond >= goalIntake}}
+	}
+}
+
+func (r rateReport) print(p printer) {
+	p.say("%d updates of %d chats wait when the daemon starts, sync %s; medians of %d rounds", r.Updates, r.Chats, r.Sync, len(r.Rounds))
+	p.say("intake: %.0f updates/s (%.2f s from the first message.received to the last; the first %.0f ms after the start), while turns run beside it",
+		r.PerSecond, r.Took.Seconds(), ms(r.First))
+	if n := len(r.Rounds); n > 0 {
+		s := r.Rounds[n-1].Step
+		p.say("floor: %.0f appends/s of %d+%d bytes on a bare bus, %d at once; intake / floor: %.2f", r.Floor, s.Header, s.Data, intakeAtOnce, r.Ratio)
+	}
+	p.say("all turns have ended %.1f s after the start; all answers stand in their chats %.1f s after it (Telegram's limit is 30 a second: %.0f s at the least)",
+		r.Answered.Seconds(), r.Shown.Seconds(), float64(r.Updates)/30)
+	for i, x := range r.Rounds {
+		p.say("  round %d: %.0f/s, floor %.0f/s, turns %.1f s", i+1, x.PerSecond, x.Floor.PerSecond, x.Answered.Seconds())
+	}
+	printGoals(p, r.Goals)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/chat"
+	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+// telegramReport is what --json prints. Durations are in nanoseconds; fields are only added.
+type telegramReport struct {
+	Seed     uint64              `json:"seed"`
+	Chats    int                 `json:"chats"`
+	Groups   int                 `json:"groups"` // of them
+	Updates  int                 `json:"updates"`
+	Kills    int                 `json:"kills"`       // all
+	Early    int                 `json:"early_kills"` // of them, while the daemon started
+	Taps     int                 `json:"taps"`        // on buttons that nobody has
+	Took     time.Duration       `json:"took_ns"`
+	Rest     time.Duration       `json:"rest_ns"`  // from when nobody wrote, killed or failed any more until all was answered
+	Ready    stat.Spread         `json:"ready"`    // restart to ready
+	Wait     stat.Spread         `json:"answered"` // message received to turn completed
+	Counts   chat.Counts         `json:"counts"`
+	Telegram faketelegram.Report `json:"telegram"`
+	Faults   map[string]int      `json:"faults"` // that were arranged
+	Bells    []store.Bell        `json:"bells"`
+	Home     string              `json:"home,omitempty"`
+	Verdict  judge.Verdict       `json:"verdict"`
+	Lives    []lifetime          `json:"lives"`
+	Goals    []goal              `json:"goals"`
+	journal  []store.Record
+}
+
+func answersOf(e envelope.Event) []string {
+	b, _ := e.Body.(turnv1.Completed)
+	return b.Answers
+}
+
+// stories tells the sessions of violations as kill does.
+func (r telegramReport) stories() killReport {
+	return killReport{Verdict: r.Verdict, Lives: r.Lives, Home: r.Home, journal: r.journal}
+}
+
+const enoughUpdates = 1000 // from which on each thing has to have happened
+
+// missing says what did not happen, so that a long run proves too little.
+func (r telegramReport) missing() error {
+	if r.Updates < enoughUpdates {
+		return nil
+	}
+	c := r.Counts
+	var none []string
+	for _, x := range []struct {
+		what string
+		n    int
+	}{
+		{"edits in time", c.InTime},
+		{"albums", c.Albums},
+		{"commands", c.Commands},
+		{"malformed updates", c.Malformed},
+		{"taps", r.Taps},
+		{"answers of several parts", c.Parts - c.Answers},
+	} {
+		if x.n == 0 {
+			none = append(none, x.what)
+		}
+	}
+	if len(none) > 0 {
+		return fmt.Errorf("the run proves too little: no %s", strings.Join(none, ", nor "))
+	}
+	return nil
+}
+
+func (r telegramReport) print(p printer) {
+	c, t := r.Counts, r.Telegram
+	p.say("%d updates of people in %d chats, %d of them groups, in %.0f s; %d kills, %d of them while it started; seed %d",
+		r.Updates, r.Chats, r.Groups, r.Took.Seconds(), r.Kills, r.Early, r.Seed)
+	p.say("%d messages (%d albums, %d files), %d commands, %d edits (%d before a turn had the message), %d taps; %d malformed updates, %d kept aside (some can be had only once)",
+		c.Messages, c.Albums, c.Files, c.Commands, c.Edits, c.InTime, r.Taps, c.Malformed, c.Kept)
+	p.say("%d answers in %d messages; attempts: %d unknown, %d deferred; %d parts stand in a chat twice as recorded, %d say that they may be repeats",
+		c.Answers, c.Parts, c.Unknown, c.Deferred, c.Repeats, c.Marked)
+	if c.Drafts+c.Stale > 0 {
+		p.say("%d drafts became answers; %d were posted as the daemon died, and stay", c.Drafts, c.Stale)
+	}
+	if c.Split > 0 {
+		p.say("%d albums came in pieces, too far apart to be one message", c.Split)
+	}
+	p.say("Telegram: %d polls, %d updates sent (%d of them confirmed); %d messages, %d edits; %d times \"retry after\"", t.Polls, t.Sent, t.Confirmed, t.Messages, t.Edits, c.Held)
+	if len(r.Faults) > 0 {
+		var list []string
+		for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
+			list = append(list, fmt.Sprintf("%d× %s", r.Faults[name], name))
+		}
+		p.say("faults arranged: %s", strings.Join(list, ", "))
+	}
+	p.say("restart to ready: p50 %.0f ms, max %.0f ms; message to answer in the journal: p50 %.0f ms, p99 %.0f ms; at rest after %.1f s",
+		ms(r.Ready.P50), ms(r.Ready.Max), ms(r.Wait.P50), ms(r.Wait.P99), r.Rest.Seconds())
+	printGoals(p, r.Goals)
+}
