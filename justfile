@@ -54,6 +54,20 @@ loadtest-tool *ARGS:
 loadtest-kill *ARGS:
     go run ./loadtest kill {{ARGS}}
 
+# a Telegram bot under load, with kill -9 and trouble on the wire; --rate: how fast updates come in
+loadtest-telegram *ARGS:
+    go run ./loadtest telegram {{ARGS}}
+
+# tests against npm's programs (needs Node.js)
+test-peers:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    dir="$(mktemp -d)"
+    trap 'rm -rf "$dir"' EXIT
+    cp loadtest/peers/* "$dir"
+    (cd "$dir" && npm ci --no-audit --no-fund --loglevel=error)
+    JETCLAW_PEERS="$dir" go test -tags peers -run Peers -count=1 ./cmd/jetclaw/cli
+
 # what happens when the disk is full (Linux, root: mounts a small file system)
 test-disk:
     go test -tags diskfull ./bus/natsembed

@@ -1,7 +1,7 @@
 // Package services is the map of the house. Each folder is one service: it owns its events (nobody else may append them;
 // the bus's permissions see to that), reads everybody's, and imports no other service.
 //
-//	intake     lets people's messages in: one gate for every channel    message.* control.* decision.*
+//	intake     lets people's messages in: one gate for every channel    message.* control.* decision.* access.* notice.posted.intake
 //	turns      answers them with a model, one turn at a time a session  turn.* session.* compaction.* notice.posted.turns
 //	tools      decides about each call that a model asks for            call.dispatched.* call.awaiting call.denied
 //	approvals  asks people, and keeps what they have decided            approval.* notice.posted.approvals
@@ -10,5 +10,6 @@
 //
 // All have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
 // Apply folds an event, Next decides), service.go (Spec, New, Run, Ready), perform.go (the effects), internal/ (adapters
-// to the world outside). The shell around the machines is bus/actor.
+// to the world outside). The shell around the machines is bus/actor. What several of them speak to a third party is in
+// internal/: botapi is the wire of Telegram's Bot API.
 package services

@@ -20,6 +20,13 @@
 //	                    verbs approve and deny become a decision
 //	svc.intake.reply    ReplyRequest → Reply
 //	HTTP                see internal/httpapi
+//	Telegram            see internal/telegram: polls or a webhook; an update is confirmed when it is in the journal
+//
+// Who may write by Telegram is decided by package access, a machine of its own: the events of accessv1 in one session of the
+// house say who was let in. The person at the home's keys asks and answers there:
+//
+//	svc.intake.pairing-list, -approve, -revoke   who wants in, who is in
+//	svc.intake.channels                          how the bots do
 //
 // # A message
 //

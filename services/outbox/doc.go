@@ -5,13 +5,23 @@
 //
 //   - Order. Item k is first touched when all before it are sent, failed or held. A session whose channel is down waits;
 //     the others do not.
-//   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled, notice.posted, approval.requested,
-//     approval.decided, approval.expired, approval.voided, session.configured and session.reset with a text, and every
-//     session.compacted and compaction.failed that a person asked for, ends with one delivery.sent, delivery.failed or
+//   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled, notice.posted that is not quiet, approval.requested,
+//     approval.decided, approval.expired, approval.voided, session.configured and session.reset with a text, every
+//     session.compacted and compaction.failed that a person asked for, and every message.refused whose sender has no receipt, ends with one delivery.sent, delivery.failed or
 //     delivery.unknown{resend: false}, whoever dies in between.
 //   - No silent repeat. A second attempt follows only one that is recorded as not arrived (delivery.deferred) or as
 //     perhaps arrived (delivery.unknown); after the latter it is marked as a repeat, on the wire too.
 //   - A permanent error is not tried again. What may be tried again is tried Limits.Attempts times with growing waits.
+//
+// An item may have several parts (Telegram takes 4,096 characters at a time): each is claimed, sent and recorded like an item,
+// and only the last one ends it.
+//
+// What a model says is shown while it speaks, where the channel is a Presence: a draft is claimed (delivery.drafting), posted,
+// recorded (delivery.drafted), edited, and becomes the first part of the item that the model call ends with. So an edit is all
+// that the answer takes, which may be repeated, and a crash leaves no half answer behind: only one between the posting of a draft
+// and its record leaves a message that nobody remembers. Typing and edits are lossy; nothing waits for them.
+//
+// A question with buttons is remembered until it is settled; what settles it is shown there.
 //
 // It does not promise exactly once: a channel without idempotency keys cannot. A worker that is taken for dead while it
 // still sends cannot be called back either; the time limit of a send and the grace after it keep that to broken clocks.
