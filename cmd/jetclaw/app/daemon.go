@@ -24,12 +24,13 @@ type Daemon struct {
 // Report tells the person what runs.
 type Report struct {
 	Home   string
-	Target string // "" for all
-	Models string // "" when no model is called here
-	HTTP   string // address of the API; "" for none
-	Token  string // path of the API's token
-	Bus    string // URL of the bus; "" when nobody else can reach it
-	Sync   string // promise of the home's own server; "" for a bus elsewhere
+	Target string   // "" for all
+	Models string   // "" when no model is called here
+	HTTP   string   // address of the API; "" for none
+	Token  string   // path of the API's token
+	Bots   []string // Telegram bots whose updates are taken in here
+	Bus    string   // URL of the bus; "" when nobody else can reach it
+	Sync   string   // promise of the home's own server; "" for a bus elsewhere
 }
 
 // ErrNoServer says that a service has no bus to run on.
@@ -228,6 +229,9 @@ func (g *group) report(e Env, p *parts) Report {
 	r.Models = p.models
 	if p.http != nil {
 		r.HTTP, r.Token = p.http.Listen, e.Home.HTTPToken()
+	}
+	for _, b := range p.incoming {
+		r.Bots = append(r.Bots, b.Account)
 	}
 	return r
 }

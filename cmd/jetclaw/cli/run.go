@@ -107,6 +107,9 @@ func (s *shell) banner(r app.Report) {
 	if r.HTTP != "" {
 		line("http", "http://%s  (bearer token in %s)", r.HTTP, r.Token)
 	}
+	if len(r.Bots) > 0 {
+		line("telegram", "%s", strings.Join(r.Bots, ", "))
+	}
 	if r.Bus != "" {
 		line("bus", "%s", r.Bus)
 	}
