@@ -2,6 +2,8 @@ package intake
 
 import (
 	"context"
+	"errors"
+	"math"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/accessv1"
@@ -50,6 +52,21 @@ func (d *desk) Quarantine(ctx context.Context, s session.ID, key string, q messa
 	defer d.lanes.leave(s, ln)
 	_, err = d.appendOnce(ctx, in)
 	return err
+}
+
+// Files counts the files of a message.
+func (d *desk) Files(ctx context.Context, cursor uint64) (int, error) {
+	e, err := d.journal.Get(ctx, cursor)
+	switch {
+	case errors.Is(err, bus.ErrNoEvent): // the session was deleted meanwhile: with it, nothing is owed
+		return math.MaxInt, nil
+	case err != nil:
+		return 0, err
+	}
+	if b, ok := e.Body.(messagev1.Received); ok {
+		return len(b.Files), nil
+	}
+	return 0, nil
 }
 
 // Keep puts a file into the object store.

@@ -7,8 +7,8 @@
 //     the others do not.
 //   - Nothing is left out. Every turn.completed, turn.failed, turn.cancelled, notice.posted that is not quiet, approval.requested,
 //     approval.decided, approval.expired, approval.voided, session.configured and session.reset with a text, every
-//     session.compacted and compaction.failed that a person asked for, and every message.refused whose sender has no receipt, ends with one delivery.sent, delivery.failed or
-//     delivery.unknown{resend: false}, whoever dies in between.
+//     session.compacted and compaction.failed that a person asked for, and every message.refused whose sender has no receipt,
+//     ends with one delivery.sent, delivery.failed or delivery.unknown{resend: false}, whoever dies in between.
 //   - No silent repeat. A second attempt follows only one that is recorded as not arrived (delivery.deferred) or as
 //     perhaps arrived (delivery.unknown); after the latter it is marked as a repeat, on the wire too.
 //   - A permanent error is not tried again. What may be tried again is tried Limits.Attempts times with growing waits.

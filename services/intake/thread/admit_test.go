@@ -108,16 +108,19 @@ func TestAdmit(t *testing.T) {
 		{"what Telegram begins with", Inbound{Text: "/start deep-link"}, messagev1.Control{From: from, Verb: messagev1.Help}},
 		{"a forwarded command is text", Inbound{Text: "/stop", Forwarded: "Eve"}, messagev1.Received{From: from, Text: "/stop", Forwarded: "Eve"}},
 		{
-			"a picture without a text", Inbound{Files: []messagev1.File{{Kind: messagev1.Photo}}},
+			"a picture without a text",
+			Inbound{Files: []messagev1.File{{Kind: messagev1.Photo}}},
 			messagev1.Received{From: from, Files: []messagev1.File{{Kind: messagev1.Photo}}},
 		},
 		{"who is not let in", Inbound{Text: "/stop", Refusal: "no", Tell: true}, messagev1.Refused{From: from, Reason: messagev1.Denied, Bytes: 5, Tell: true}},
 		{
-			"a reaction", Inbound{Reaction: &messagev1.Reacted{Native: "7", Emoji: []string{"👍"}}},
+			"a reaction",
+			Inbound{Reaction: &messagev1.Reacted{Native: "7", Emoji: []string{"👍"}}},
 			messagev1.Reacted{From: from, Native: "7", Emoji: []string{"👍"}},
 		},
 		{
-			"a quote", Inbound{Text: "yes", Native: "8", Group: true, Quote: &messagev1.Quote{Native: "7", From: "A\nnn", Text: "a\x00?"}},
+			"a quote",
+			Inbound{Text: "yes", Native: "8", Group: true, Quote: &messagev1.Quote{Native: "7", From: "A\nnn", Text: "a\x00?"}},
 			messagev1.Received{From: from, Text: "yes", Native: "8", Group: true, Quote: &messagev1.Quote{Native: "7", From: "A nn", Text: "a?"}},
 		},
 		{"a verb", Inbound{Verb: messagev1.Stop, Text: "ignored"}, control(messagev1.Stop)},

@@ -3,6 +3,7 @@ package botapi
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"time"
@@ -27,17 +28,24 @@ type webhookParams struct {
 
 var webhookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
+// loopback says whether a host is this machine, where a Bot API server of one's own may call without TLS.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // SetWebhook has updates sent to a URL from now on, and getUpdates refused. The secret comes with each of them, in the header
 // X-Telegram-Bot-Api-Secret-Token; without one anybody could send updates, so "" is refused. Updates that wait are kept.
 func (c *Client) SetWebhook(ctx context.Context, target, secret string, maxConnections int) error {
 	const method = "setWebhook"
-	if u, err := url.Parse(target); err != nil || u.Scheme != "https" || u.Hostname() == "" {
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return &Error{Method: method, Class: Refused, Description: "the webhook's URL has to begin with https:// and a host"}
 	}
 	if !webhookSecret.MatchString(secret) {
 		return &Error{Method: method, Class: Refused, Description: "the webhook's secret has to be 1 to 256 of A-Z, a-z, 0-9, _ and -"}
 	}
-	_, err := c.call(ctx, ask{method: method, hide: []string{secret}, params: webhookParams{
+	_, err = c.call(ctx, ask{method: method, hide: []string{secret}, params: webhookParams{
 		URL: target, Secret: secret, MaxConnections: min(max(maxConnections, 1), 100), Allowed: AllowedUpdates,
 	}})
 	return err

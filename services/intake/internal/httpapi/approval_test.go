@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"reflect"
 	"testing"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
@@ -57,7 +58,7 @@ func TestDecisionOf(t *testing.T) {
 		if want == callv1.Deny {
 			reason = "no"
 		}
-		if got := decisionOf(a, want, reason); got != expect {
+		if got := decisionOf(a, want, reason); !reflect.DeepEqual(got, expect) {
 			t.Errorf("%s: %+v", want, got)
 		}
 	}

@@ -166,8 +166,37 @@ func (c *clerk) allowed(ctx context.Context, l letter, v access.Verdict) error {
 	if l.request.Files, err = c.files(ctx, sid, l.media); err != nil {
 		return err
 	}
-	_, err = c.submit(ctx, l, v)
-	return err
+	o, err := c.submit(ctx, l, v)
+	if err != nil || o.refused != nil || len(l.parts) < 2 {
+		return err
+	}
+	return c.late(ctx, l, v, o)
+}
+
+// late takes care of an album that came again with more in it than before: the process died after it had taken in the first part
+// of it, and the receipt is that part's. The rest is a message of its own.
+func (c *clerk) late(ctx context.Context, l letter, v access.Verdict, o outcome) error {
+	var had int
+	err := c.insist(ctx, func(ctx context.Context) (err error) {
+		had, err = c.desk.Files(ctx, o.receipt.Cursor)
+		return err
+	})
+	if err != nil || had >= len(l.request.Files) {
+		return err
+	}
+	n, seen := 0, 0
+	for ; n < len(l.parts) && seen < had; n++ {
+		seen += len(l.parts[n].media)
+	}
+	if n == 0 || n == len(l.parts) {
+		return nil
+	}
+	rest := together(l.parts[n:])
+	rest.request.Files = l.request.Files[seen:]
+	if o, err = c.submit(ctx, rest, v); err != nil || o.refused != nil || len(rest.parts) < 2 {
+		return err
+	}
+	return c.late(ctx, rest, v, o)
 }
 
 func (c *clerk) session(l letter, v access.Verdict) (session.ID, error) {
@@ -193,10 +222,18 @@ func (c *clerk) submit(ctx context.Context, l letter, v access.Verdict) (outcome
 		r.Edits = thread.MessageID(sid, c.key(l.edits))
 	}
 	o := outcome{session: sid}
-	o.refused = c.persist(ctx, func(ctx context.Context) (err error) {
-		o.receipt, err = c.desk.Submit(ctx, r)
-		return err
-	})
+	hand := func() error {
+		return c.persist(ctx, func(ctx context.Context) (err error) {
+			o.receipt, err = c.desk.Submit(ctx, r)
+			return err
+		})
+	}
+	o.refused = hand()
+	if fault.KindOf(o.refused) == fault.NotFound && l.what == message && l.edits == "" && l.request.Reaction == nil {
+		// A command to a conversation that there is not. Nothing of it is in the journal, and nobody else would tell.
+		r.Text, r.Files, r.Refusal = "", nil, nothingYet
+		o.refused = hand()
+	}
 	if errors.Is(o.refused, errStopped) || errors.Is(o.refused, errInternal) {
 		return o, o.refused
 	}
@@ -205,6 +242,8 @@ func (c *clerk) submit(ctx context.Context, l letter, v access.Verdict) (outcome
 	}
 	return o, nil
 }
+
+const nothingYet = "There is nothing here yet that this could be about: write a message first."
 
 // errInternal ends what has failed in a way that nobody has foreseen, again and again: an update must not be in the way of all
 // that come after it.

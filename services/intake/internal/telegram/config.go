@@ -37,6 +37,8 @@ type Webhook struct {
 type Gate interface {
 	Submit(ctx context.Context, r wire.Request) (wire.Receipt, error)
 	Reply(ctx context.Context, r wire.ReplyRequest) (wire.Reply, error)
+	// Files says how many files the message at a cursor of the journal has; 0 for what is no message.
+	Files(ctx context.Context, cursor uint64) (int, error)
 	// Quarantine keeps what cannot be read; the same session and key again appends nothing.
 	Quarantine(ctx context.Context, s session.ID, key string, q messagev1.Quarantined) error
 }

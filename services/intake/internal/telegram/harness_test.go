@@ -39,7 +39,7 @@ type house struct {
 	moves   []accessv1.Moved
 
 	requests []wire.Request                   // in the order of the journal
-	known    map[string]bool                  // session and key
+	known    map[string]int                   // by session and key: which request it is, from 1
 	bad      map[string]messagev1.Quarantined // by key
 	files    map[string][]byte
 	values   map[string][]byte
@@ -54,7 +54,7 @@ type house struct {
 
 func newHouse() *house {
 	return &house{
-		policy: access.Policy{Mode: access.Open}, known: map[string]bool{}, bad: map[string]messagev1.Quarantined{},
+		policy: access.Policy{Mode: access.Open}, known: map[string]int{}, bad: map[string]messagev1.Quarantined{},
 		files: map[string][]byte{}, values: map[string][]byte{}, leases: map[string]chan struct{}{}, lost: make(chan struct{}),
 	}
 }
@@ -127,11 +127,13 @@ func (h *house) Submit(ctx context.Context, r wire.Request) (wire.Receipt, error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	receipt := wire.Receipt{MessageID: thread.MessageID(sid, r.Key), Session: sid, Status: wire.Pending}
-	if key := r.Session + " " + r.Key; !h.known[key] {
-		h.known[key] = true
+	key := r.Session + " " + r.Key
+	if h.known[key] == 0 {
 		h.requests = append(h.requests, r)
+		h.known[key] = len(h.requests)
 		h.change()
 	}
+	receipt.Cursor = uint64(h.known[key])
 	return receipt, nil
 }
 
@@ -144,6 +146,12 @@ func (h *house) Reply(ctx context.Context, r wire.ReplyRequest) (wire.Reply, err
 	}
 	<-ctx.Done()
 	return wire.Reply{}, context.Cause(ctx)
+}
+
+func (h *house) Files(_ context.Context, cursor uint64) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.requests[cursor-1].Files), nil
 }
 
 func (h *house) Quarantine(_ context.Context, s session.ID, key string, q messagev1.Quarantined) error {

@@ -36,6 +36,7 @@ type letter struct {
 	request wire.Request   // without session, key and files
 	order   int64          // number of the message, in its album
 	media   []attachment
+	parts   []letter // of an album, in their order
 	button  *botapi.CallbackQuery
 	from    int64 // movement: the group's number before
 	to      int64 // movement: its number from now on
@@ -161,6 +162,7 @@ func together(letters []letter) letter {
 	}
 	slices.SortStableFunc(letters, func(a, b letter) int { return cmp.Compare(a.order, b.order) })
 	all := letters[0]
+	all.parts = letters
 	var texts []string
 	for i, l := range letters {
 		if l.request.Text != "" {

@@ -250,9 +250,9 @@ func TestRefusalsAndFailures(t *testing.T) {
 	for _, text := range all {
 		s.Say("", faketelegram.Private(ann), ann, text)
 	}
-	h.waitFor(t, 6)
+	h.waitFor(t, 7)
 	confirmed(t, s)
-	if got := h.texts(""); !slices.Equal(got, all[5:]) {
+	if got := h.texts(""); !slices.Equal(got, append([]string{""}, all[5:]...)) { // what was not found is told
 		t.Errorf("the journal has %v", got)
 	}
 	mu.Lock()
@@ -305,6 +305,64 @@ func TestAlbum(t *testing.T) {
 	if n := len(h.texts("")); n != 2 {
 		t.Errorf("%d requests", n)
 	}
+}
+
+// The process dies between two parts of an album that came far from each other: all of it comes again, and the second part is not
+// taken for what is in the journal already.
+func TestLateAlbum(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	photo := func(text string) int {
+		return s.Say("", faketelegram.Private(ann), ann, text, faketelegram.Album("g1"),
+			faketelegram.Photo(faketelegram.Attachment{Data: []byte(jpeg + text)}))
+	}
+	photo("first")
+	photo("second")
+	stop := make(chan struct{})
+	h.submit = func(ctx context.Context, r wire.Request) error { // the first part is taken; nothing is confirmed before the end
+		select {
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		sid := session.ID(r.Session)
+		h.requests = append(h.requests, r)
+		h.known[string(sid)+" "+r.Key] = len(h.requests)
+		h.change()
+		return fault.New(fault.Timeout, "nobody knows whether it was taken")
+	}
+	r := run(t, h, s.URL())
+	h.waitFor(t, 1)
+	r.stop(t)
+	close(stop)
+	third := photo("third")
+	photo("fourth")
+	run(t, h, s.URL())
+	got := h.waitFor(t, 2)
+	confirmed(t, s)
+	if a := got[len(got)-1]; a.Text != "third\nfourth" || len(a.Files) != 2 || a.Native != fmt.Sprint(third) || a.Key != "tg.123456789."+a.Native {
+		t.Errorf("%q with %d files, key %s, native %s", a.Text, len(a.Files), a.Key, a.Native)
+	}
+}
+
+// A command in a chat where nothing was said yet is answered, not passed over.
+func TestCommandBeforeAnything(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	h.submit = func(_ context.Context, r wire.Request) error {
+		if r.Text == "/stop" {
+			return fault.New(fault.NotFound, "there is no session")
+		}
+		return nil
+	}
+	run(t, h, s.URL())
+	s.Say("", faketelegram.Private(ann), ann, "/stop")
+	if r := h.waitFor(t, 1)[0]; !r.Tell || !strings.Contains(r.Refusal, "write a message first") {
+		t.Errorf("%+v", r)
+	}
+	confirmed(t, s)
 }
 
 // Two processes: one polls. When it loses the lease the other goes on.
