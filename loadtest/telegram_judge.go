@@ -110,7 +110,7 @@ func (t *telegramRun) judge(ctx context.Context, rest time.Duration, stopped err
 	whole := judge.Evidence{Journal: journal, Asked: t.asked(ev.Said)}
 	r.Verdict = judge.Judge(whole)
 	own := chat.Judge(ev)
-	r.Counts, r.Telegram = own.Counts, ev.Report
+	r.Counts, r.Telegram = own.Counts, served(ev.Report)
 	r.Verdict.Violations = append(r.Verdict.Violations, own.Violations...)
 	if stopped != nil {
 		r.stuck("%v", stopped)
@@ -170,7 +170,7 @@ func (r *telegramReport) finish(ev chat.Evidence) {
 		r.Goals = append(r.Goals, goal{string(kind), "0", fmt.Sprint(v.Of(kind)), v.Of(kind) == 0})
 	}
 	count := func(what string, n int) { r.Goals = append(r.Goals, goal{what, "0", fmt.Sprint(n), n == 0}) }
-	count("limits exceeded", r.Telegram.Violations.Sum())
+	count("limits exceeded", r.Telegram.Exceeded)
 	count("overlapping polls", r.Telegram.Overlaps)
 	count("updates never confirmed", r.Telegram.Pending)
 	r.Goals = append(r.Goals, goal{

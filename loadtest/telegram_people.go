@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +54,6 @@ const (
 	remembered = 3 // texts that may be edited
 	burstMost  = 5
 	albumMost  = 4
-	tableRows  = 100
 )
 
 // newPeople makes chats of which the last groups are groups.
@@ -166,26 +162,6 @@ func (p *people) act(r *room, most int) int {
 	return 1
 }
 
-var saidWords = strings.Fields("when where why coffee tomorrow train the a perhaps 7 never again ünïcödé שלום مرحبا 你好 👨‍👩‍👧‍👦 🏳️‍🌈 𝒜𝒷𝒸 z̴͑a̷l̶g̵o")
-
-func words(rnd *rand.Rand) string {
-	out := make([]string, 1+rnd.IntN(12))
-	for i := range out {
-		out[i] = saidWords[rnd.IntN(len(saidWords))]
-	}
-	return strings.Join(out, " ")
-}
-
-// table is short as it is written, and longer than one message as it is shown.
-func table(rnd *rand.Rand) string {
-	var b strings.Builder
-	b.WriteString("this is a table:\n\n| one | two |\n| --- | --- |\n| " + strings.Repeat("wide", 20) + " | 0 |\n")
-	for range tableRows {
-		fmt.Fprintf(&b, "| %d | %d |\n", rnd.IntN(10), rnd.IntN(10))
-	}
-	return b.String()
-}
-
 func (p *people) mark(r *room) string {
 	r.count++
 	return marker.New(p.run, r.n, r.count)
@@ -226,22 +202,6 @@ func (p *people) told() []chat.Said {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.said)
-}
-
-// stickerDigest is that of all stickers of the fake Telegram.
-var stickerDigest = digestOf([]byte("sticker"))
-
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-func attachment(name, text string) (a faketelegram.Attachment, digest string) {
-	data := []byte(text)
-	if name == "picture" {
-		data = append([]byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), data...) // as a JPEG begins
-	}
-	return faketelegram.Attachment{Name: name + ".bin", Mime: "application/octet-stream", Data: data}, digestOf(data)
 }
 
 func (p *people) files(r *room, name string, with func(faketelegram.Attachment) faketelegram.Option) {
@@ -304,21 +264,12 @@ func (p *people) tap(r *room) bool {
 
 // malformed is an update that nobody can read: a few kinds of them can be had only once.
 func (p *people) malformed(r *room) {
-	forms := []string{
-		`{"message":%q}`,
-		`{"message":{"message_id":1,"chat":%q}}`,
-		`{"callback_query":{"id":7,"from":%q}}`,
-		`{"edited_message":{"message_id":{"a":%q},"date":"x"}}`,
-		`{"update_id":%q}`,
-		`{"message":{"message_id":1,"text":%q`,
-	}
-	const readable = 4 // have a number, as it is given to them
-	n := r.rnd.IntN(len(forms))
+	n := r.rnd.IntN(len(unreadable))
 	if r.rnd.IntN(3) > 0 {
-		n %= readable
+		n %= numbered
 	}
 	m := p.mark(r)
-	raw := fmt.Sprintf(forms[n], m)
-	p.note(chat.Said{What: chat.Malformed, Marker: m, Text: raw, Once: n >= readable}) // before it can be there
+	raw := fmt.Sprintf(unreadable[n], m)
+	p.note(chat.Said{What: chat.Malformed, Marker: m, Text: raw, Once: n >= numbered}) // before it can be there
 	p.fake.Inject(json.RawMessage(raw))
 }

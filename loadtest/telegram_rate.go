@@ -208,7 +208,7 @@ func (r rateReport) print(p printer) {
 		s := r.Rounds[n-1].Step
 		p.say("floor: %.0f appends/s of %d+%d bytes on a bare bus, %d at once; intake / floor: %.2f", r.Floor, s.Header, s.Data, intakeAtOnce, r.Ratio)
 	}
-	p.say("all turns have ended %.1f s after the start; all answers stand in their chats %.1f s after it (Telegram's limit is 30 a second: %.0f s at the least)",
+	p.say("all turns have ended %.1f s after the start; all answers stand in their chats after %.1f s (30 a second are allowed: %.0f s at the least)",
 		r.Answered.Seconds(), r.Shown.Seconds(), float64(r.Updates)/30)
 	for i, x := range r.Rounds {
 		p.say("  round %d: %.0f/s, floor %.0f/s, turns %.1f s", i+1, x.PerSecond, x.Floor.PerSecond, x.Answered.Seconds())

@@ -18,26 +18,47 @@ import (
 
 // telegramReport is what --json prints. Durations are in nanoseconds; fields are only added.
 type telegramReport struct {
-	Seed     uint64              `json:"seed"`
-	Chats    int                 `json:"chats"`
-	Groups   int                 `json:"groups"` // of them
-	Updates  int                 `json:"updates"`
-	Kills    int                 `json:"kills"`       // all
-	Early    int                 `json:"early_kills"` // of them, while the daemon started
-	Taps     int                 `json:"taps"`        // on buttons that nobody has
-	Took     time.Duration       `json:"took_ns"`
-	Rest     time.Duration       `json:"rest_ns"`  // from when nobody wrote, killed or failed any more until all was answered
-	Ready    stat.Spread         `json:"ready"`    // restart to ready
-	Wait     stat.Spread         `json:"answered"` // message received to turn completed
-	Counts   chat.Counts         `json:"counts"`
-	Telegram faketelegram.Report `json:"telegram"`
-	Faults   map[string]int      `json:"faults"` // that were arranged
-	Bells    []store.Bell        `json:"bells"`
-	Home     string              `json:"home,omitempty"`
-	Verdict  judge.Verdict       `json:"verdict"`
-	Lives    []lifetime          `json:"lives"`
-	Goals    []goal              `json:"goals"`
+	Seed     uint64         `json:"seed"`
+	Chats    int            `json:"chats"`
+	Groups   int            `json:"groups"` // of them
+	Updates  int            `json:"updates"`
+	Kills    int            `json:"kills"`       // all
+	Early    int            `json:"early_kills"` // of them, while the daemon started
+	Taps     int            `json:"taps"`        // on buttons that nobody has
+	Took     time.Duration  `json:"took_ns"`
+	Rest     time.Duration  `json:"rest_ns"`  // from when nobody wrote, killed or failed any more until all was answered
+	Ready    stat.Spread    `json:"ready"`    // restart to ready
+	Wait     stat.Spread    `json:"answered"` // message received to turn completed
+	Counts   chat.Counts    `json:"counts"`
+	Telegram telegramServer `json:"telegram"`
+	Faults   map[string]int `json:"faults"` // that were arranged
+	Bells    []store.Bell   `json:"bells"`
+	Home     string         `json:"home,omitempty"`
+	Verdict  judge.Verdict  `json:"verdict"`
+	Lives    []lifetime     `json:"lives"`
+	Goals    []goal         `json:"goals"`
 	journal  []store.Record
+}
+
+// telegramServer is what the fake Telegram has counted.
+type telegramServer struct {
+	Polls     int `json:"polls"`
+	Overlaps  int `json:"overlaps"` // polls that came while another one waited
+	Sent      int `json:"sent"`     // updates, repeated ones each time
+	Confirmed int `json:"confirmed"`
+	Pending   int `json:"pending"`
+	Messages  int `json:"messages"` // of the bot
+	Edits     int `json:"edits"`
+	Faults    int `json:"faults"` // that were arranged, and happened
+	TooMany   int `json:"too_many"`
+	Exceeded  int `json:"limits_exceeded"` // by the strict measure, whether that was refused or not
+}
+
+func served(r faketelegram.Report) telegramServer {
+	return telegramServer{
+		Polls: r.Polls, Overlaps: r.Overlaps, Sent: r.Sent, Confirmed: r.Confirmed, Pending: r.Pending, Messages: r.Messages, Edits: r.Edits,
+		Faults: r.Faults, TooMany: r.TooMany, Exceeded: r.Violations.Sum(),
+	}
 }
 
 func answersOf(e envelope.Event) []string {
@@ -84,8 +105,9 @@ func (r telegramReport) print(p printer) {
 	c, t := r.Counts, r.Telegram
 	p.say("%d updates of people in %d chats, %d of them groups, in %.0f s; %d kills, %d of them while it started; seed %d",
 		r.Updates, r.Chats, r.Groups, r.Took.Seconds(), r.Kills, r.Early, r.Seed)
-	p.say("%d messages (%d albums, %d files), %d commands, %d edits (%d before a turn had the message), %d taps; %d malformed updates, %d kept aside (some can be had only once)",
-		c.Messages, c.Albums, c.Files, c.Commands, c.Edits, c.InTime, r.Taps, c.Malformed, c.Kept)
+	p.say("%d messages (%d albums, %d files), %d commands, %d edits (%d before a turn had the message), %d taps",
+		c.Messages, c.Albums, c.Files, c.Commands, c.Edits, c.InTime, r.Taps)
+	p.say("%d malformed updates, of which %d are kept aside; some can be had only once", c.Malformed, c.Kept)
 	p.say("%d answers in %d messages; attempts: %d unknown, %d deferred; %d parts stand in a chat twice as recorded, %d say that they may be repeats",
 		c.Answers, c.Parts, c.Unknown, c.Deferred, c.Repeats, c.Marked)
 	if c.Drafts+c.Stale > 0 {
@@ -94,7 +116,8 @@ func (r telegramReport) print(p printer) {
 	if c.Split > 0 {
 		p.say("%d albums came in pieces, too far apart to be one message", c.Split)
 	}
-	p.say("Telegram: %d polls, %d updates sent (%d of them confirmed); %d messages, %d edits; %d times \"retry after\"", t.Polls, t.Sent, t.Confirmed, t.Messages, t.Edits, c.Held)
+	p.say("Telegram: %d polls, %d updates sent (%d of them confirmed); %d messages, %d edits; %d times \"retry after\"",
+		t.Polls, t.Sent, t.Confirmed, t.Messages, t.Edits, c.Held)
 	if len(r.Faults) > 0 {
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(r.Faults)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
@@ -12,7 +13,8 @@ import (
 const (
 	troubleMin  = 100 * time.Millisecond
 	troubleMore = 900 * time.Millisecond
-	conflicts   = 2 // of a run: each is waited out for seconds
+	conflicts   = 2               // of a run: each is waited out for seconds
+	pollGap     = 8 * time.Second // from one trouble of a poll to the next: whoever polls waits longer after each that follows another
 
 	otherPoller = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 )
@@ -20,10 +22,15 @@ const (
 // trouble arranges faults of the fake Telegram until ctx ends, and counts them by name.
 func trouble(ctx context.Context, fake *faketelegram.Server, rooms []*room, rnd *rand.Rand) map[string]int {
 	count := map[string]int{}
+	var polled time.Time
 	for wait(ctx, troubleMin+time.Duration(rnd.Float64()*float64(troubleMore))) {
 		name, f := drawFault(rnd, rooms)
-		if name == "" || name == conflict && count[name] >= conflicts {
+		poll := strings.HasPrefix(name, "poll")
+		if name == conflict && count[name] >= conflicts || poll && time.Since(polled) < pollGap {
 			continue
+		}
+		if poll {
+			polled = time.Now()
 		}
 		count[name]++
 		if name == replay {

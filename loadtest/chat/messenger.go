@@ -89,7 +89,8 @@ func (c *court) patience() {
 		h := held[call.Chat]
 		forgot := slices.ContainsFunc(c.ev.Kills, func(k time.Time) bool { return !k.Before(h.from) && !k.After(call.At) })
 		if call.At.Before(h.until.Add(-early)) && !forgot {
-			c.say(judge.Wrong, "", 0, "%s to chat %d came %s before it was to be tried again", call.Method, call.Chat, h.until.Sub(call.At).Round(time.Millisecond))
+			c.say(judge.Wrong, "", 0, "%s to chat %d came %s before it was to be tried again",
+				call.Method, call.Chat, h.until.Sub(call.At).Round(time.Millisecond))
 		}
 		if m := retryAfter.FindStringSubmatch(call.Description); m != nil {
 			n, _ := strconv.Atoi(m[1]) // digits

@@ -32,7 +32,8 @@ func (c *court) chat(id int64, said []Said) {
 				last = max(last, place)
 				if first := l.firstShown(x); first > 0 {
 					if first < lastAnswer {
-						c.say(judge.Disordered, l.id, x.event.Cursor, "the answer to %s (message %d) stands before the answer to an earlier one (message %d)", s.name(), first, lastAnswer)
+						c.say(judge.Disordered, l.id, x.event.Cursor, "the answer to %s (message %d) stands before the answer to an earlier one (message %d)",
+							s.name(), first, lastAnswer)
 					}
 					lastAnswer = max(lastAnswer, first)
 				}
@@ -49,7 +50,8 @@ func (c *court) chat(id int64, said []Said) {
 	}
 	for _, x := range l.entries {
 		if !known[x.event.ID] {
-			c.say(judge.Wrong, l.id, x.event.Cursor, "%s of message %q with key %q, which nobody has sent: %.60q", x.event.Kind(), x.native, x.event.Key, x.text)
+			c.say(judge.Wrong, l.id, x.event.Cursor, "%s of message %q with key %q, which nobody has sent: %.60q",
+				x.event.Kind(), x.native, x.event.Key, x.text)
 		}
 	}
 	c.inChat(id, l)

@@ -118,7 +118,8 @@ func (c *court) orphan(l *ledger, s *sight) {
 				continue
 			}
 			if p.bare && !s.marked {
-				c.say(judge.Wrong, l.id, i.event.Cursor, "part %d of %s stands in the chat again and does not say that it may be a repeat: message %d", n, i.event.ID, s.ID)
+				c.say(judge.Wrong, l.id, i.event.Cursor, "part %d of %s stands in the chat again and does not say that it may be a repeat: message %d",
+					n, i.event.ID, s.ID)
 			}
 			p.strays, p.bare = p.strays+1, p.bare || !s.marked
 			c.counts.Repeats++

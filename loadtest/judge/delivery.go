@@ -46,11 +46,10 @@ func (h *history) show(e envelope.Event, text string) *delivery {
 }
 
 func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
-	switch b.(type) {
-	case deliveryv1.Drafting, deliveryv1.Drafted: // what a model says while it speaks is no delivery yet
+	ref, ok := refOf(b)
+	if !ok {
 		return
 	}
-	ref := refOf(b)
 	d := h.byShown[ref.Delivery]
 	if d == nil {
 		h.say(Wrong, e, "%s of %s, which is nothing to show", e.Kind(), ref.Delivery)
@@ -87,6 +86,7 @@ func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
 			d.state, d.unsure = stateUnknown, true
 			d.repeats++
 		}
+	case deliveryv1.Drafting, deliveryv1.Drafted:
 	}
 }
 
@@ -103,18 +103,20 @@ func (h *history) inTurn(e envelope.Event, d *delivery) {
 	}
 }
 
-func refOf(b deliveryv1.Event) deliveryv1.Ref {
+// refOf is what an event is about; false when it is about no delivery yet: what a model says while it speaks.
+func refOf(b deliveryv1.Event) (deliveryv1.Ref, bool) {
 	switch x := b.(type) {
 	case deliveryv1.Started:
-		return x.Ref
+		return x.Ref, true
 	case deliveryv1.Sent:
-		return x.Ref
+		return x.Ref, true
 	case deliveryv1.Deferred:
-		return x.Ref
+		return x.Ref, true
 	case deliveryv1.Failed:
-		return x.Ref
+		return x.Ref, true
 	case deliveryv1.Unknown:
-		return x.Ref
+		return x.Ref, true
+	case deliveryv1.Drafting, deliveryv1.Drafted:
 	}
-	return deliveryv1.Ref{}
+	return deliveryv1.Ref{}, false
 }

@@ -85,10 +85,6 @@ func (h *history) fold(e envelope.Event) {
 		h.receive(e, b)
 	case messagev1.Control:
 		h.command(e, b)
-	case messagev1.Refused:
-		if b.Tell {
-			h.show(e, b.Detail)
-		}
 	case turnv1.Started:
 		h.start(e, b.Claim)
 	case turnv1.Continued:
@@ -129,10 +125,22 @@ func (h *history) fold(e envelope.Event) {
 			h.queue = b.Value
 		}
 		h.show(e, b.Text)
-	case noticev1.Posted:
-		h.show(e, b.Text)
 	case deliveryv1.Event:
 		h.deliver(e, b)
+	default:
+		h.told(e)
+	}
+}
+
+// told is what people are told beside the answers of turns.
+func (h *history) told(e envelope.Event) {
+	switch b := e.Body.(type) {
+	case noticev1.Posted:
+		h.show(e, b.Text)
+	case messagev1.Refused:
+		if b.Tell { // else its sender has a receipt that says it
+			h.show(e, b.Detail)
+		}
 	}
 }
 

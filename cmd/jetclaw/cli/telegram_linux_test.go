@@ -270,3 +270,44 @@ func TestTelegramNothingIsLost(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestTelegramStreams: an answer is seen while the model speaks, in one message that becomes the whole of it: also when the daemon
+// is killed in the middle.
+func TestTelegramStreams(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]bool{"in one life": false, "killed in the middle": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newChatHouse(t, ", access: open", "")
+			pace := make(chan struct{}, 1000)
+			h.model.pace = pace
+			words := func(n int) {
+				for range n {
+					pace <- struct{}{}
+				}
+			}
+			d := h.start()
+			h.telegram.Say("", private(ada), ada, strings.TrimSpace(strings.Repeat("word ", 40))+" end")
+			words(8)
+			h.until("a draft", func() bool { m := h.telegram.Messages(ada.ID); return len(m) == 1 && m[0].Text != "" })
+			if text := h.said(ada.ID)[0]; strings.Contains(text, "end") || !strings.HasPrefix(text, "you said:") {
+				t.Errorf("a draft says %q", text)
+			}
+			if kill {
+				h.events("delivery.drafted.v1")
+				d.kill()
+				d = h.start()
+			}
+			words(200)
+			want := "you said: " + strings.Repeat("word ", 40) + "end"
+			h.until("the whole answer", func() bool { return slices.Contains(h.said(ada.ID), want) })
+			d.stop()
+			if got := h.said(ada.ID); len(got) != 1 {
+				t.Errorf("%d messages: %q", len(got), got)
+			}
+			if r := h.telegram.Report(); r.Violations != (faketelegram.Violations{}) {
+				t.Errorf("%+v", r.Violations)
+			}
+		})
+	}
+}

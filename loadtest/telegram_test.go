@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/chat"
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+func TestPeopleCauseAsManyUpdatesAsTheyAreTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := faketelegram.New(faketelegram.Options{})
+		defer fake.Close()
+		p, err := newPeople(fake, "t1", 3, 20, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		p.write(t.Context(), 403, 10*time.Second)
+		p.wait()
+		took := time.Since(began)
+		if n := fake.Report().Updates; n != 403 || p.done.Load() != 403 {
+			t.Errorf("%d updates, %d counted, want 403", n, p.done.Load())
+		}
+		if took < 5*time.Second || took > 30*time.Second {
+			t.Errorf("they took %s, and 10 s were meant", took)
+		}
+		n := map[chat.What]int{}
+		for _, s := range p.told() {
+			n[s.What]++
+			if s.Chat < 0 != (s.Session < "main.telegram.bot.0") && s.What != chat.Malformed {
+				t.Errorf("session %s of chat %d", s.Session, s.Chat)
+			}
+		}
+		if n[chat.Message] < 200 || n[chat.Command] == 0 || n[chat.Edit] == 0 || n[chat.Malformed] == 0 {
+			t.Errorf("said %v", n)
+		}
+		if len(p.groups()) != 5 {
+			t.Errorf("groups %v", p.groups())
+		}
+	})
+}
+
+func TestThePeopleOfOneSeedSayTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said [2][]string
+		for i := range said {
+			fake := faketelegram.New(faketelegram.Options{})
+			p, err := newPeople(fake, "t1", 3, 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.write(t.Context(), 60, time.Minute)
+			p.wait()
+			for _, s := range p.told() {
+				said[i] = append(said[i], s.Text)
+			}
+			fake.Close()
+		}
+		if strings.Join(said[0], "\n") != strings.Join(said[1], "\n") {
+			t.Errorf("%q\n%q", said[0], said[1])
+		}
+	})
+}
+
+func TestTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := faketelegram.New(faketelegram.Options{})
+		defer fake.Close()
+		p, err := newPeople(fake, "t1", 3, 4, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		got := trouble(ctx, fake, p.rooms, rand.New(rand.NewPCG(1, 2)))
+		polls := 0
+		for name, n := range got {
+			if strings.HasPrefix(name, "poll") {
+				polls += n
+			}
+		}
+		if got[conflict] > conflicts || polls > int(5*time.Minute/pollGap)+1 || polls < 10 || got["send: done, no answer"] == 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+func TestTheConfigurationHasTheBot(t *testing.T) {
+	h, err := daemon.NewHome(filepath.Join(t.TempDir(), "h"), daemon.Config{
+		Sync: "always", Listen: "127.0.0.1:1", ModelURL: "http://127.0.0.1:2/v1",
+		Telegram: &daemon.Telegram{Token: "1:secret", APIRoot: "http://127.0.0.1:3", Groups: []int64{-100, -200}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(h.Dir, "jetclaw.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `channels:
+  http:
+    listen: "127.0.0.1:1"
+  telegram:
+    bot:
+      token: "env:LOADTEST_TELEGRAM_TOKEN"
+      access: open
+      api_root: "http://127.0.0.1:3"
+      streaming: "off"
+      groups:
+        "-100": {require_mention: false}
+        "-200": {require_mention: false}
+bus: {sync: always}
+`
+	if !strings.HasSuffix(string(b), want) {
+		t.Errorf("%s", b)
+	}
+}
+
+func TestTelegramReport(t *testing.T) {
+	r := telegramReport{Updates: enoughUpdates, Faults: map[string]int{"send: 500": 2}, Counts: chat.Counts{Stale: 1, Split: 1, Unknown: 1}}
+	r.stuck("it hangs")
+	r.finish(chat.Evidence{})
+	var b strings.Builder
+	r.print(printer{out: &b})
+	for _, want := range []string{"2× send: 500", "as the daemon died", "came in pieces", "limits exceeded", "≤ 1 unknown"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in %s", want, b.String())
+		}
+	}
+	if r.Goals[3] != (goal{"stuck", "0", "1", false}) {
+		t.Errorf("%+v", r.Goals)
+	}
+	if err := r.missing(); err == nil || !strings.Contains(err.Error(), "no edits in time, nor albums") {
+		t.Errorf("%v", err)
+	}
+	r.Updates--
+	if err := r.missing(); err != nil {
+		t.Errorf("%v", err)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+	if k := r.stories(); k.Verdict.Of(judge.Stuck) != 1 {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestRateReport(t *testing.T) {
+	r := rateReport{Updates: 5000, Chats: 200, Sync: "interval"}
+	for _, n := range []float64{900, 1500, 1200} {
+		x := rateRound{PerSecond: n}
+		x.Floor.PerSecond = 2 * n
+		r.Rounds = append(r.Rounds, x)
+	}
+	r.Rounds[2].Shown = time.Minute
+	r.finish()
+	if r.PerSecond != stat.Median([]float64{900, 1500, 1200}) || r.Ratio != 0.5 || r.Shown != time.Minute || !r.Goals[0].Met {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	r.print(printer{out: &b})
+	if !strings.Contains(b.String(), "intake / floor: 0.50") {
+		t.Errorf("%s", b.String())
+	}
+}
