@@ -45,8 +45,9 @@ type Message struct {
 	ReplyTo       *Message       `json:"reply_to_message"`
 	Quote         *TextQuote     `json:"quote"`
 	ForwardOrigin *ForwardOrigin `json:"forward_origin"`
+	ForwardDate   int64          `json:"forward_date"`         // of servers before Bot API 7.0, which know no forward_origin
 	IsAutoForward bool           `json:"is_automatic_forward"` // a channel's post in its discussion group
-	ViaBot        *User          `json:"via_bot"`
+	ViaBot        *User          `json:"via_bot"`              // the inline bot that has written it: the sender has only picked it
 
 	Photo     []PhotoSize `json:"photo"` // the same picture in several sizes
 	Document  *Attachment `json:"document"`

@@ -51,7 +51,7 @@ func without[E any](list []E, i int) []E {
 	return slices.Delete(slices.Clone(list), i, i+1)
 }
 
-// drafting takes in a draft that is about to be posted, if its turn still runs and it has none.
+// drafting takes in a draft that is about to be posted, if its turn still runs and has none.
 func (s State) drafting(b deliveryv1.Drafting) State {
 	if b.Turn == "" || b.Turn != s.Speaks || s.Drafted(b.Turn, b.Round) {
 		return s
@@ -60,9 +60,11 @@ func (s State) drafting(b deliveryv1.Drafting) State {
 	return s
 }
 
-// Drafted says that a model call has a draft, or is about to.
+// Drafted says that a model call has a draft, or is about to; or that its turn still has one of a call before it, which became
+// nothing: a call that spoke, broke off, and ended without a word when it was made again. A second one would leave that to stand
+// for ever: the end of the turn becomes one message.
 func (s State) Drafted(turn string, round int) bool {
-	return slices.ContainsFunc(s.Drafts, func(d Draft) bool { return d.is(turn, round) }) ||
+	return slices.ContainsFunc(s.Drafts, func(d Draft) bool { return d.Turn == turn }) ||
 		slices.ContainsFunc(s.Queue, func(i Item) bool { return i.Draft != nil && i.Draft.is(turn, round) })
 }
 

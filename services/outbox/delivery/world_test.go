@@ -376,7 +376,7 @@ func (k talk) hears(b envelope.Body) talk {
 	case turnv1.Started:
 		return talk{turn: b.Turn}
 	case deliveryv1.Drafting:
-		if b.Turn == k.turn && k.turn != "" && !slices.Contains(k.rounds, b.Round) {
+		if b.Turn == k.turn && k.turn != "" && len(k.rounds) == 0 {
 			k.rounds = append(slices.Clip(k.rounds), b.Round)
 		}
 	case deliveryv1.Drafted:

@@ -105,6 +105,15 @@ func (c *clerk) door() accessv1.Door { return accessv1.Door{Channel: channel, Ac
 // key is a key of this bot's: the same for ever, also when its account or agent has another name.
 func (c *clerk) key(rest string) string { return fmt.Sprintf("tg.%d.%s", c.api.BotID(), rest) }
 
+// keyIn is a key in the session that a letter belongs to. A group that has another number has its messages counted from 1 again:
+// without the number, the third one there would be taken for the third one before.
+func (c *clerk) keyIn(l letter, v access.Verdict, rest string) string {
+	if v.Chat != l.attempt.Chat {
+		rest = peer(l.attempt.Chat, 0) + "." + rest
+	}
+	return c.key(rest)
+}
+
 func (c *clerk) moved(ctx context.Context, l letter) error {
 	m := accessv1.Moved{Door: c.door(), From: peer(l.from, 0), To: peer(l.to, 0)}
 	err := c.persist(ctx, func(ctx context.Context) error { return c.desk.Moved(ctx, m) })
@@ -217,9 +226,9 @@ func (c *clerk) submit(ctx context.Context, l letter, v access.Verdict) (outcome
 		return outcome{}, err
 	}
 	r := l.request
-	r.Session, r.Key, r.Tell = string(sid), c.key(l.key), true
+	r.Session, r.Key, r.Tell = string(sid), c.keyIn(l, v, l.key), true
 	if l.edits != "" {
-		r.Edits = thread.MessageID(sid, c.key(l.edits))
+		r.Edits = thread.MessageID(sid, c.keyIn(l, v, l.edits))
 	}
 	o := outcome{session: sid}
 	hand := func() error {

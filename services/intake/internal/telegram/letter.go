@@ -108,7 +108,7 @@ func readContent(kind access.Kind, m *botapi.Message, me botapi.User) letter {
 	l.request.From = senderOf(l.attempt)
 	l.request.Text = wire.Text(body.text)
 	l.request.Chat = wire.Chat{
-		Native: strconv.FormatInt(m.ID, 10), Group: m.Chat.Type != private, Quote: quoteOf(m, me), Forwarded: forwardedBy(m.ForwardOrigin),
+		Native: strconv.FormatInt(m.ID, 10), Group: m.Chat.Type != private, Quote: quoteOf(m, me), Forwarded: forwardedBy(m),
 	}
 	l.media = mediaOf(m)
 	return l

@@ -193,6 +193,21 @@ func TestQuoteAndForward(t *testing.T) {
 	}
 }
 
+// What an inline bot has written is not the word of who has picked it, nor is what an older server calls forwarded.
+func TestWordsOfOthers(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"via_bot":{"id":9,"is_bot":true,"first_name":"Gif","username":"gif"}`:                                        "the bot gif",
+		`"via_bot":{"id":9,"is_bot":true}`:                                                                            "the bot of somebody",
+		`"via_bot":{"id":9,"is_bot":true,"username":"gif"},"forward_origin":{"type":"hidden_user"}`:                   "somebody",
+		`"forward_date":1,"forward_from":{"id":5,"first_name":"Cy"}`:                                                  "somebody",
+		`"forward_date":1,"forward_sender_name":"Cy","forward_origin":{"type":"hidden_user","sender_user_name":"Cy"}`: "Cy",
+	} {
+		if l := parse(t, msg(fromAnn, inAnn, `"text":"/approve"`, fields)); l.request.Forwarded != want {
+			t.Errorf("%s: %q, want %q", fields, l.request.Forwarded, want)
+		}
+	}
+}
+
 func TestReaction(t *testing.T) {
 	l := parse(t, `{"update_id":900,"message_reaction":{"message_id":17,"user":{"id":1001},"chat":{"id":1001,"type":"private"},
 		"old_reaction":[{"type":"emoji","emoji":"👍"},{"type":"emoji","emoji":"🔥"}],

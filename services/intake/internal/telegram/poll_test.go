@@ -485,3 +485,29 @@ func TestSessionIDs(t *testing.T) {
 		}
 	}
 }
+
+// The messages of a group that has another number are counted from 1 again: those that have the number of one before are others.
+func TestMovedGroupCountsAnew(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	h.policy = access.Policy{Mode: access.Pairing, Groups: map[int64]access.Group{-5: {}}}
+	run(t, h, s.URL())
+	small, large := faketelegram.Group(-5, "Old"), faketelegram.Supergroup(-1005, "New")
+	want := []string{"before 0", "before 1", "before 2", "after 0", "after 1", "after 2"}
+	for _, text := range want[:3] {
+		s.Say("", small, ann, text)
+	}
+	h.waitFor(t, 3)
+	s.Migrate("", small.ID, large)
+	for _, text := range want[3:] {
+		s.Say("", large, ann, text)
+	}
+	s.Edit("", large.ID, 2, "after 0, edited") // number 2 of the old group is "before 1"
+	got := h.waitFor(t, 7)
+	confirmed(t, s)
+	if texts := h.texts("main.telegram.bot.-5"); !slices.Equal(texts[:6], want) {
+		t.Errorf("%q", texts)
+	}
+	if first := thread.MessageID("main.telegram.bot.-5", got[3].Key); got[6].Edits != first {
+		t.Errorf("the edit is of %s, want %s", got[6].Edits, first)
+	}
+}

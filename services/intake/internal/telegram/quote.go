@@ -44,10 +44,17 @@ func quoteOf(m *botapi.Message, me botapi.User) *messagev1.Quote {
 	return q
 }
 
-// forwardedBy is who has written it first, "" when the sender has. It is never empty for what was forwarded: on it depends
-// whether the text is taken for the sender's own.
-func forwardedBy(o *botapi.ForwardOrigin) string {
-	if o == nil {
+// forwardedBy is who has written it first, "" when the sender has. It is never empty for what was forwarded, or comes from an
+// inline bot: on it depends whether the text is taken for the sender's own.
+func forwardedBy(m *botapi.Message) string {
+	o := m.ForwardOrigin
+	switch {
+	case o != nil:
+	case m.ViaBot != nil: // whoever picks a result sees its title, and not what it says
+		return "the bot " + cmp.Or(strings.TrimSpace(brief(cmp.Or(m.ViaBot.Username, m.ViaBot.FirstName), maxPart)), "of somebody")
+	case m.ForwardDate != 0:
+		return "somebody"
+	default:
 		return ""
 	}
 	name := o.SenderName
