@@ -19,7 +19,8 @@
 // What a model says is shown while it speaks, where the channel is a Presence: a draft is claimed (delivery.drafting), posted,
 // recorded (delivery.drafted), edited, and becomes the first part of the item that the model call ends with. So an edit is all
 // that the answer takes, which may be repeated, and a crash leaves no half answer behind: only one between the posting of a draft
-// and its record leaves a message that nobody remembers. Typing and edits are lossy; nothing waits for them.
+// and its record leaves a message that nobody remembers, as does a post without an answer; what follows is then
+// marked as a repeat. Typing and edits are lossy; nothing waits for them.
 //
 // A question with buttons is remembered until it is settled; what settles it is shown there.
 //

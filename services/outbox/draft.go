@@ -15,6 +15,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
 
@@ -30,7 +31,8 @@ type Presence interface {
 
 const (
 	draftAfter    = 700 * time.Millisecond // of speech: a short answer needs no draft
-	draftEvery    = time.Second            // between two edits
+	draftEvery    = time.Second            // between two edits, or two tries to post
+	draftTries    = 4                      // to post: the chat has no room just after another message
 	draftTime     = 8 * time.Second        // posting takes no longer, with its events
 	editTime      = 2500 * time.Millisecond
 	draftPatience = 2 * time.Minute // without a word: the model call is over, whoever forgot to say so
@@ -148,6 +150,9 @@ func (d *drafts) show(ctx context.Context, s session.ID, o *draft) {
 		return
 	}
 	receipt, err := d.post(ctx, s, o)
+	for try := 1; errors.Is(err, errNotNow) && try < draftTries && pause(ctx, draftEvery); try++ {
+		receipt, err = d.post(ctx, s, o)
+	}
 	if err != nil || receipt == "" {
 		if err != nil && ctx.Err() == nil {
 			d.log.Debug("no draft", "session", s, "turn", o.Turn, "error", err)
@@ -167,11 +172,13 @@ func (d *drafts) show(ctx context.Context, s session.ID, o *draft) {
 			return
 		}
 		if words := o.words(); words != shown {
-			if err := d.edit(ctx, s, o, receipt, words); err != nil {
+			switch err := d.edit(ctx, s, o, receipt, words); {
+			case err == nil:
+				shown = words
+			case errors.Is(err, errOver), channel.ErrorOf(err).Class == channel.Permanent, ctx.Err() != nil:
 				d.log.Debug("a draft is edited no more", "session", s, "turn", o.Turn, "error", err)
 				return
 			}
-			shown = words
 		}
 	}
 }
@@ -188,7 +195,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-var errOver = errors.New("the model call is over, or somebody else shows it")
+var (
+	errOver   = errors.New("the model call is over, or somebody else shows it")
+	errNotNow = errors.New("there is no room for a draft now")
+)
 
 // post claims the draft, posts it and records its receipt, which is "" when there is to be none. What follows the claim is not
 // cut off when the model call ends meanwhile: the item that it ends with waits for the receipt.
@@ -197,10 +207,10 @@ func (d *drafts) post(ctx context.Context, s session.ID, o *draft) (string, erro
 	switch {
 	case err != nil:
 		return "", err
-	case state.Speaks != o.Turn || state.Drafted(o.Turn, o.Round) || len(state.Queue) > 0:
-		return "", errOver // with a queue it would be shown before what is owed
-	case strings.TrimSpace(o.words()) == "":
+	case state.Speaks != o.Turn || state.Drafted(o.Turn, o.Round):
 		return "", errOver
+	case len(state.Queue) > 0 || strings.TrimSpace(o.words()) == "":
+		return "", errNotNow // with a queue it would be shown before what is owed
 	}
 	journal := d.conn.Journal()
 	claim := deliveryv1.Drafting{Turn: o.Turn, Round: o.Round, Worker: d.conn.Instance(), Deadline: time.Now().Add(draftTime).UTC().Round(0)}
@@ -213,7 +223,13 @@ func (d *drafts) post(ctx context.Context, s session.ID, o *draft) (string, erro
 	call, stop := context.WithTimeout(ctx, draftTime/2)
 	receipt, failed := d.presence.Draft(call, s, "", o.words())
 	stop()
+	if failed != nil && channel.ErrorOf(failed).Class == channel.Unknown {
+		return "", failed // perhaps it is there: the claim stays open until its deadline, and the item is then marked as a repeat
+	}
 	_, err = journal.AppendFact(ctx, envelope.Event{Session: s, Body: deliveryv1.Drafted{Turn: o.Turn, Round: o.Round, Receipt: receipt}}, cursor)
+	if failed != nil && channel.ErrorOf(failed).Untried && err == nil {
+		return "", errNotNow
+	}
 	return receipt, errors.Join(failed, err)
 }
 
@@ -226,7 +242,7 @@ func (d *drafts) edit(ctx context.Context, s session.ID, o *draft, receipt, word
 	switch {
 	case err != nil:
 		return err
-	case state.Speaks != o.Turn || len(state.Queue) > 0, ctx.Err() != nil:
+	case state.Speaks != o.Turn || !state.Drafting(o.Turn, o.Round), ctx.Err() != nil:
 		return errOver
 	}
 	_, err = d.presence.Draft(limit, s, receipt, words)

@@ -27,6 +27,7 @@ type wall struct {
 	mu       sync.Mutex
 	messages []string // guarded by mu; as they are now
 	history  []string // guarded by mu
+	refuse   []error  // guarded by mu; what the next drafts come to
 	changed  chan struct{}
 }
 
@@ -62,7 +63,11 @@ func (w *wall) Send(_ context.Context, i channel.Item) (channel.Receipt, error) 
 		at, parts = i.Prompt.Receipt, [][]byte{[]byte(i.Prompt.Text + " " + i.Text)}
 	}
 	r := channel.Receipt{ID: w.put(at, string(parts[i.Part])), More: i.Part+1 < len(parts)}
-	w.note("send %s/%d", i.Kind, i.Part)
+	again := ""
+	if i.Repeat {
+		again = " again"
+	}
+	w.note("send %s/%d%s", i.Kind, i.Part, again)
 	return r, nil
 }
 
@@ -78,6 +83,12 @@ func (w *wall) Streams(session.ID) bool { return true }
 func (w *wall) Draft(_ context.Context, _ session.ID, receipt, text string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.refuse) > 0 {
+		err := w.refuse[0]
+		w.refuse = w.refuse[1:]
+		w.note("no draft")
+		return receipt, err
+	}
 	defer w.note("draft")
 	return w.put(receipt, text), nil
 }
@@ -208,4 +219,38 @@ func TestNoDraftOfAShortAnswer(t *testing.T) {
 	tell(t, turns, "s2", turnv1.Completed{Outcome: turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 1}, Text: "Yes.", Answers: []string{"m1"}})
 	w.until(t, "send turn.completed/0")
 	w.shows(t, "Yes.")
+}
+
+// TestDraftsAreTriedAgain: a channel that has no room for a moment, or fails, still shows the rest of what is said.
+func TestDraftsAreTriedAgain(t *testing.T) {
+	w := newWall()
+	turns, _, await := newRoom(t, w)
+	w.refuse = []error{&channel.Error{Class: channel.Retry, Untried: true, Reason: "no room"}}
+	tell(t, turns, "s1", turnv1.Started{Claim: turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 1}})
+	says(t, turns, "m1/t", 1, 1, "I look ")
+	await("delivery.drafting", "delivery.drafted", "delivery.drafting", "delivery.drafted")
+	w.shows(t, "I look ")
+	w.mu.Lock()
+	w.refuse = []error{channel.Errorf(channel.Retry, "a gateway")}
+	w.history = nil
+	w.mu.Unlock()
+	says(t, turns, "m1/t", 1, 2, "it ")
+	w.until(t, "no draft")
+	says(t, turns, "m1/t", 1, 3, "up")
+	w.until(t, "draft")
+	w.shows(t, "I look it up")
+}
+
+// TestADraftThatMayBeThere: nobody knows whether it was posted, and so the answer may be a repeat of it, and says so.
+func TestADraftThatMayBeThere(t *testing.T) {
+	w := newWall()
+	turns, _, await := newRoom(t, w)
+	w.refuse = []error{channel.Errorf(channel.Unknown, "no answer")}
+	tell(t, turns, "s1", turnv1.Started{Claim: turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 1}})
+	says(t, turns, "m1/t", 1, 1, "Yes")
+	await("delivery.drafting")
+	w.until(t, "no draft")
+	of := turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 1}
+	tell(t, turns, "s2", turnv1.Completed{Outcome: of, Text: "Yes.", Answers: []string{"m1"}})
+	w.until(t, "send turn.completed/0 again")
 }

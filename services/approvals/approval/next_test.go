@@ -201,7 +201,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		text string // of the notice; "": it decides the first
 	}{
 		"the only one":   {by: anna, tell: func(_ *tale, say func()) { say() }},
-		"by a stranger":  {by: mal, tell: func(_ *tale, say func()) { say() }, text: "Approval is not yours to decide: only those named under approvers in the configuration may (without it, the owners)."},
+		"by a stranger":  {by: mal, tell: func(_ *tale, say func()) { say() }, text: "This is not yours to decide: only those named under approvers in the configuration may (without it, the owners)."},
 		"before another": {by: anna, tell: func(k *tale, say func()) { say(); k.say("w2", "", awaiting("m/t", "c2")) }},
 		"several": {by: anna, tell: func(k *tale, say func()) {
 			k.say("w2", "", awaiting("m/t", "c2"))

@@ -108,9 +108,12 @@ func missing(id string) Ruling {
 }
 
 func stranger(id string) Ruling {
-	text := fmt.Sprintf("Approval %s is not yours to decide: only those named under approvers in the configuration may (without it, "+
-		"the owners).", oneLine(id))
-	return Ruling{Kind: Stranger, Text: strings.Join(strings.Fields(text), " ")}
+	what := "This"
+	if id != "" {
+		what = "Approval " + oneLine(id)
+	}
+	return Ruling{Kind: Stranger, Text: what + " is not yours to decide: only those named under approvers in the configuration may " +
+		"(without it, the owners)."}
 }
 
 // vague is what an answer without an id is told that could not be bound to one approval.

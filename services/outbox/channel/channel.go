@@ -55,7 +55,8 @@ const (
 type Error struct {
 	Class Class
 	After time.Duration // Retry: not before, as the channel asks; 0 when it does not say
-	// Untried says, with Retry, that the limits of the channel left no room: After is then exact, and it counts as no attempt.
+	// Untried says, with Retry, that it is not the item's trouble: the limits of the channel left no room, or the channel is away.
+	// After is then exact, and it counts as no attempt.
 	Untried bool
 	Reason  string // for the journal: short, without secrets
 }

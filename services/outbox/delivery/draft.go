@@ -68,6 +68,11 @@ func (s State) Drafted(turn string, round int) bool {
 		slices.ContainsFunc(s.Queue, func(i Item) bool { return i.Draft != nil && i.Draft.is(turn, round) })
 }
 
+// Drafting says that a draft is still one, and has not become an item.
+func (s State) Drafting(turn string, round int) bool {
+	return slices.ContainsFunc(s.Drafts, func(d Draft) bool { return d.is(turn, round) })
+}
+
 func (d Draft) is(turn string, round int) bool { return d.Turn == turn && d.Round == round }
 
 // drafted says what became of it.

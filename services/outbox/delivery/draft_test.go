@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
+	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -35,5 +36,27 @@ func TestNoDraftIsLeftBehind(t *testing.T) {
 	}
 	if head, ok := s.Head(); !ok || head.Draft == nil || head.Draft.Receipt != "77" {
 		t.Errorf("the end of the turn does not become the draft that is there: %+v", head)
+	}
+}
+
+// TestADraftThatNobodyRecordedMakesARepeat: it may stand there, and the answer says what stands there again.
+func TestADraftThatNobodyRecordedMakesARepeat(t *testing.T) {
+	for name, c := range map[string]struct {
+		drafted []deliveryv1.Drafted
+		want    bool
+	}{
+		"not recorded": {nil, true},
+		"posted":       {[]deliveryv1.Drafted{{Turn: "m1/t", Round: 1, Receipt: "77"}}, false},
+		"not posted":   {[]deliveryv1.Drafted{{Turn: "m1/t", Round: 1}}, false},
+	} {
+		s := fold(turnv1.Started{Claim: round(1, 1)}, drafting(1))
+		for _, d := range c.drafted {
+			s = s.Apply(event(3, "e3", d))
+		}
+		s = s.Apply(event(4, "e4", turnv1.Completed{Outcome: turnv1.Outcome{Turn: "m1/t", Round: 1}, Answers: []string{"m1"}, Text: "done"}))
+		step, ok := s.Next(machine.View{Now: epoch.Add(2 * time.Minute), Worker: "w2"}, limits()).(machine.Append)
+		if b, started := step.Body.(deliveryv1.Started); !ok || !started || b.Repeat != c.want {
+			t.Errorf("%s: %+v", name, step)
+		}
 	}
 }

@@ -67,12 +67,15 @@ func (i Item) draftOpen(v machine.View) (until time.Time, wait bool) {
 	return until, d.Receipt != "" && d.Worker != v.Worker && v.Now.Before(until)
 }
 
+// perhapsDrafted: nobody has said what became of its draft, and its beginning may be there already.
+func (i Item) perhapsDrafted() bool { return i.Draft != nil && i.Draft.Receipt == "" && i.Part == 0 }
+
 func (i Item) start(v machine.View, l Limits) machine.Step {
 	return machine.Append{Cause: i.Last, Claim: true, Body: deliveryv1.Started{
 		Ref:      i.ref(i.Attempt + 1),
 		Worker:   v.Worker,
 		Deadline: wall(v.Now.Add(l.SendTime + l.Grace)),
-		Repeat:   i.Repeat,
+		Repeat:   i.Repeat || i.perhapsDrafted(),
 	}}
 }
 

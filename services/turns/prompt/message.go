@@ -154,9 +154,13 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
+// colons are what ends the name of who speaks, and what looks like it: "Ann： yes" must not be a name.
+var colons = strings.NewReplacer(":", " ", "\uff1a", " ", "\ufe55", " ", "\ufe13", " ", "\u2236", " ", "\ua789", " ", "\u02d0", " ", "\u02f8", " ",
+	"\u0589", " ", "\u05c3", " ", "\u205a", " ", "\u0703", " ", "\u0704", " ", "\u1365", " ")
+
 // person is a name that people have given themselves: one line without signs that mean something here.
 func person(name string) string {
-	if name = label(strings.ReplaceAll(name, ":", " "), maxPerson); name == "" {
+	if name = label(colons.Replace(name), maxPerson); name == "" {
 		return "somebody"
 	}
 	return name

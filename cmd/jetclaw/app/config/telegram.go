@@ -203,6 +203,10 @@ func (k *checker) people(at string, t Telegram) {
 		if _, ok := groupID(id); !ok {
 			k.fail(path, "must be the number of a group, which is negative", `as in "-1001234567890"`)
 		}
+		if len(t.Groups[id].Users) == 0 && k.written(path+".users") { // whoever writes an empty list means nobody, and would get everybody
+			k.fail(path+".users", "is empty, and so says nothing", "leave it out to hear every member, or remove the group to hear none")
+			continue
+		}
 		if len(t.Groups[id].Users) == 0 && k.c.Tools.Exec.Enabled {
 			k.warn(path, "every member of the group, whoever joins it, can ask the agent for commands (tools.exec); users says who is heard")
 		}

@@ -69,6 +69,7 @@ func TestBotProblems(t *testing.T) {
 		"group of a person":   {bot + "groups: {\"12345\": {}}}}}\n", `c.yaml:1:59: channels.telegram.b.groups.12345: must be the number of a group, which is negative; as in "-1001234567890"`},
 		"group with zeros":    {bot + "groups: {\"-0777\": {}}}}}\n", `c.yaml:1:59: channels.telegram.b.groups.-0777: must be the number of a group, which is negative; as in "-1001234567890"`},
 		"group's key":         {bot + "groups: {\"-1\": {mention: true}}}}}\n", "c.yaml:1:57: channels.telegram.b.groups.-1.mention: unknown key; known here: require_mention, users"},
+		"group of nobody":     {bot + "groups: {\"-1\": {users: []}}}}}\n", "c.yaml:1:64: channels.telegram.b.groups.-1.users: is empty, and so says nothing; leave it out to hear every member, or remove the group to hear none"},
 		"group's user":        {bot + "groups: {\"-1\": {users: [ada]}}}}}\n", "c.yaml:1:65: channels.telegram.b.groups.-1.users[0]: must be the number of a person, as in 12345: names can be taken by others"},
 		"root is no URL":      {bot + "api_root: api.telegram.org}}}\n", "c.yaml:1:51: channels.telegram.b.api_root: must be a URL as https://host/path"},
 		"root with a bot":     {bot + "api_root: \"https://h/bot123:hunter22\"}}}\n", `c.yaml:1:51: channels.telegram.b.api_root: ends with /bot…, which is added to it; as in "https://api.telegram.org"; the token belongs into token`},

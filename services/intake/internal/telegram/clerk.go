@@ -26,6 +26,10 @@ type clerk struct {
 	me         botapi.User
 	finish     func(ids []int64) // these are done, as one
 	background sync.WaitGroup    // answers to taps
+	crowded    func() bool       // whether updates of others cannot come before some are done; nil: never
+
+	mu    sync.Mutex
+	spent map[int64]time.Duration // guarded by mu; by chat: how long its files have held up others
 }
 
 // errStopped says that ctx has ended before something was done: it will come again.
@@ -172,7 +176,7 @@ func (c *clerk) allowed(ctx context.Context, l letter, v access.Verdict) error {
 	if err != nil {
 		return err
 	}
-	if l.request.Files, err = c.files(ctx, sid, l.media); err != nil {
+	if l.request.Files, err = c.files(ctx, sid, l.attempt.Chat, l.media); err != nil {
 		return err
 	}
 	o, err := c.submit(ctx, l, v)

@@ -84,6 +84,21 @@ func mark(kind string, offset, length int) string {
 	return `"entities":` + string(b)
 }
 
+// A text with as many entities as an update has room for takes no longer than another.
+func TestManyEntities(t *testing.T) {
+	e := strings.TrimSuffix(strings.Repeat(`{"type":"mention","offset":59990,"length":9},`, 19_000), ",")
+	raw := msg(fromAnn, inGroup77, `"text":"`+strings.Repeat("é", 60_000)+`"`, `"entities":[`+e+`]`)
+	u, err := botapi.DecodeUpdate(json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // each took seconds
+		if l := read(u, us); l.what != message {
+			t.Fatalf("%+v", l.what)
+		}
+	}
+}
+
 func TestNothing(t *testing.T) {
 	for name, raw := range map[string]string{
 		"join":              msg(fromAnn, inGroup77, `"new_chat_members":[{"id":5,"first_name":"x"}]`),

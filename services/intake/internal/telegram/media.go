@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -21,6 +22,7 @@ const (
 	fetches  = 4        // files that a bot fetches at a time
 	fetchTry = 3        // times, where the network is the trouble
 	maxName  = 200      // bytes of a file's name
+	tooMany  = "so many came at once that others had to wait: send it again"
 	tooBig   = "it is larger than 20 MB, which is the most that a bot can fetch"
 )
 
@@ -79,7 +81,7 @@ func sizeOf(sizes []botapi.PhotoSize) botapi.PhotoSize {
 }
 
 // files fetches all of a message, in its order.
-func (c *clerk) files(ctx context.Context, sid session.ID, media []attachment) ([]messagev1.File, error) {
+func (c *clerk) files(ctx context.Context, sid session.ID, chat int64, media []attachment) ([]messagev1.File, error) {
 	if len(media) == 0 {
 		return nil, nil
 	}
@@ -88,7 +90,7 @@ func (c *clerk) files(ctx context.Context, sid session.ID, media []attachment) (
 	for i, a := range media {
 		work.Go(func() {
 			err := c.contained(func() (err error) {
-				out[i], err = c.file(ctx, sid, a)
+				out[i], err = c.file(ctx, sid, chat, a)
 				return err
 			})
 			if err != nil { // the message goes on without it
@@ -105,7 +107,7 @@ func (c *clerk) files(ctx context.Context, sid session.ID, media []attachment) (
 }
 
 // file fetches and keeps one. What does not work is said in it.
-func (c *clerk) file(ctx context.Context, sid session.ID, a attachment) (messagev1.File, error) {
+func (c *clerk) file(ctx context.Context, sid session.ID, chat int64, a attachment) (messagev1.File, error) {
 	f := a.file
 	select {
 	case c.fetching <- struct{}{}:
@@ -117,7 +119,14 @@ func (c *clerk) file(ctx context.Context, sid session.ID, a attachment) (message
 		f.Missing = tooBig
 		return f, nil
 	}
-	data, err := c.fetch(ctx, a.id)
+	left := c.allowance(chat)
+	if left <= 0 {
+		f.Missing = tooMany
+		return f, nil
+	}
+	began := time.Now()
+	data, err := c.fetch(ctx, a.id, left)
+	c.spend(chat, time.Since(began))
 	if ctx.Err() != nil {
 		return f, errStopped
 	}
@@ -145,9 +154,32 @@ func (c *clerk) file(ctx context.Context, sid session.ID, a attachment) (message
 	return f, nil
 }
 
+// allowance is how long a file of a chat may take. While the queue is so long that what others write cannot come before it gets
+// shorter, all files of a chat together may take no longer than one.
+func (c *clerk) allowance(chat int64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.crowded == nil || !c.crowded() {
+		clear(c.spent)
+	}
+	return c.pace.Fetch - c.spent[chat]
+}
+
+func (c *clerk) spend(chat int64, took time.Duration) {
+	if c.crowded == nil || !c.crowded() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spent == nil {
+		c.spent = map[int64]time.Duration{}
+	}
+	c.spent[chat] += took
+}
+
 // fetch tries a few times where trying again can help.
-func (c *clerk) fetch(ctx context.Context, id string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.pace.Fetch)
+func (c *clerk) fetch(ctx context.Context, id string, limit time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	wait := c.pace.retry()
 	for try := 1; ; try++ {

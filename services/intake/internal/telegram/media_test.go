@@ -155,3 +155,32 @@ func TestNamesAndTypes(t *testing.T) {
 		}
 	}
 }
+
+// A person who sends more slow files than a poll holds does not keep others waiting for all of them.
+func TestFilesDoNotHoldUpOthers(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	const files, delay = 140, 50 * time.Millisecond
+	s.Fail(faketelegram.Fault{Method: "file", Delay: delay, Times: files})
+	for i := range files {
+		s.Say("", faketelegram.Private(ann), ann, fmt.Sprint(i), faketelegram.Document(faketelegram.Attachment{Data: []byte("slow")}))
+	}
+	s.Say("", faketelegram.Private(bob), bob, "hello")
+	run(t, h, s.URL(), func(c *Config) { c.Pace.Fetch = 6 * delay })
+	got := h.waitFor(t, files+1)
+	confirmed(t, s)
+	before, fetched := true, 0
+	for _, r := range got {
+		switch {
+		case string(r.Text) == "hello":
+			before = false
+		case before && r.Files[0].Digest != "":
+			fetched++
+		}
+	}
+	if fetched > 12 {
+		t.Errorf("%d files were waited for before another chat's message was taken in", fetched)
+	}
+	if last := got[files].Files; len(last) != 1 || last[0].Digest == "" {
+		t.Errorf("when nobody waits all is fetched: %+v", last)
+	}
+}

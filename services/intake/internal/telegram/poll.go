@@ -39,11 +39,12 @@ func newPoller(b *bot, me botapi.User) *poller {
 		p.mu.Unlock()
 		ring(p.wake)
 	}
-	p.lanes = lanes{handle: p.handle, wait: b.pace.Album, more: func() bool {
+	p.crowded = func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.full
-	}}
+	}
+	p.lanes = lanes{handle: p.handle, wait: b.pace.Album, more: p.crowded}
 	return p
 }
 

@@ -16,6 +16,9 @@ type body struct {
 	command   bool // it begins with a command that the bot may take as meant for it
 }
 
+// maxEntities is far more than Telegram sends. Each is looked for from the begin of the text on.
+const maxEntities = 256
+
 // bodyOf is a message's text or caption, with a line for what has no text of its own.
 func bodyOf(m *botapi.Message, me botapi.User) body {
 	text, entities := m.Text, m.Entities
@@ -23,7 +26,7 @@ func bodyOf(m *botapi.Message, me botapi.User) body {
 		text, entities = m.Caption, m.CaptionEntities
 	}
 	b := body{text: text}
-	for _, e := range entities {
+	for _, e := range entities[:min(len(entities), maxEntities)] {
 		marked, ok := part(text, e.Offset, e.Length)
 		if !ok {
 			continue

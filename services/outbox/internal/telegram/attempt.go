@@ -33,7 +33,7 @@ func (a *attempt) send(ctx context.Context) (channel.Receipt, *channel.Error) {
 			return channel.Receipt{ID: a.item.Prompt.Receipt}, e
 		}
 	}
-	parts := partsOf(a.item)
+	parts := a.cut(a.item)
 	if a.item.Part >= len(parts) {
 		a.log.Warn("a part was asked for beyond the last, which was sent", "delivery", a.item.Delivery, "part", a.item.Part, "parts", len(parts))
 		return channel.Receipt{}, nil
@@ -156,7 +156,11 @@ func (a *attempt) call(ctx context.Context, chat int64, edit bool, do func() err
 		return nil, channel.ErrorOf(err)
 	}
 	a.note(a.to, chat, raw)
-	return raw, outcome(raw)
+	o := outcome(raw)
+	if raw.Class == botapi.NotSent { // the network's trouble is not the item's: it would be given up in an hour and a half
+		o.Untried, o.After = true, away(a.item.Attempt)
+	}
+	return raw, o
 }
 
 // note remembers what an error says about more than its call.

@@ -13,7 +13,18 @@ const (
 	afterToken = time.Minute
 	// afterSpare is the wait for room to spare: that is a matter of moments, or of nobody knows how long.
 	afterSpare = time.Second
+	// afterAway is the longest wait while Telegram cannot be reached at all: when it can, nobody waits much longer.
+	afterAway = 5 * time.Minute
 )
+
+// away is the wait after an attempt for which there was no connection: 1 s, 4 s, 16 s, up to afterAway.
+func away(attempt int) time.Duration {
+	d := time.Second
+	for ; attempt > 1 && d < afterAway; attempt-- {
+		d *= 4
+	}
+	return min(d, afterAway)
+}
 
 // outcome is what an error of the Bot API means for an item that was to be shown.
 func outcome(e *botapi.Error) *channel.Error {
@@ -24,7 +35,7 @@ func outcome(e *botapi.Error) *channel.Error {
 		return o
 	case tokenRefused(e):
 		o := channel.Errorf(channel.Retry, "telegram: the token is refused, or api_root is wrong: %s", e.Description)
-		o.After = afterToken
+		o.After, o.Untried = afterToken, true // it is for a person to put right, and that takes as long as it takes
 		return o
 	case e.Class == botapi.NotSent, e.Class == botapi.Later, e.Class == botapi.Conflict:
 		o := channel.Errorf(channel.Retry, "telegram: %s", e.Description)

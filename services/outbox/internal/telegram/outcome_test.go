@@ -34,10 +34,10 @@ func TestOutcomes(t *testing.T) {
 		"Telegram's 502": {faketelegram.Fault{Status: 502}, channel.Retry, channel.Retry, 0, false, ""},
 		"conflict":       {faketelegram.Fault{Status: 409}, channel.Retry, channel.Retry, 0, false, ""},
 		"too many":       {faketelegram.Fault{Status: 429, RetryAfter: 33}, channel.Retry, channel.Retry, 33 * time.Second, true, "33"},
-		"unauthorized":   {faketelegram.Fault{Status: 401}, channel.Retry, channel.Retry, time.Minute, false, "token is refused"},
-		"not found":      {faketelegram.Fault{Status: 404}, channel.Retry, channel.Retry, time.Minute, false, "token is refused"},
+		"unauthorized":   {faketelegram.Fault{Status: 401}, channel.Retry, channel.Retry, time.Minute, true, "token is refused"},
+		"not found":      {faketelegram.Fault{Status: 404}, channel.Retry, channel.Retry, time.Minute, true, "token is refused"},
 		"a page that says no": {
-			faketelegram.Fault{HTML: true, Status: 403}, channel.Retry, channel.Retry, time.Minute, false, "api_root",
+			faketelegram.Fault{HTML: true, Status: 403}, channel.Retry, channel.Retry, time.Minute, true, "api_root",
 		},
 		"another refusal": {
 			faketelegram.Fault{Status: 400, Description: "Bad Request: whatever"}, channel.Permanent, channel.Permanent, 0, false, "whatever",
@@ -123,7 +123,7 @@ func TestHeldByTelegram(t *testing.T) {
 	w.send(t, answer(group, "x"))
 }
 
-// TestNothingListens: it did not arrive, and says so.
+// TestNothingListens: it did not arrive, and says so. However long that lasts it is no fault of the item, and is tried each minute.
 func TestNothingListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -134,8 +134,12 @@ func TestNothingListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := sender(t, io.Discard, oneBot("http://"+addr))
-	if e := failure(t, s, answer(anna, "x"), channel.Retry); e.Untried {
-		t.Error("it was tried")
+	for attempt, after := range map[int]time.Duration{1: time.Second, 3: 16 * time.Second, 8: time.Minute, 1000: time.Minute} {
+		i := answer(anna, "x")
+		i.Attempt = attempt
+		if e := failure(t, s, i, channel.Retry); !e.Untried || e.After != after {
+			t.Errorf("attempt %d: untried %t, after %s", attempt, e.Untried, e.After)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,11 +1,13 @@
 package telegram
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/internal/botapi"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/internal/telegram/format"
@@ -27,6 +29,31 @@ func partsOf(i channel.Item) []format.Part {
 		return some(format.Split(text, es, maxUnits))
 	}
 	return plain(i.Text)
+}
+
+// maxCut is how many answers are remembered as they were cut: each part is an attempt of its own, and to cut a long answer again for
+// each of its hundreds of parts is the work of a minute.
+const maxCut = 8
+
+// cut is partsOf, done once for an item while its parts are sent.
+func (b *bot) cut(i channel.Item) []format.Part {
+	if i.Kind != answered || len(i.Text) <= maxUnits {
+		return partsOf(i)
+	}
+	key := cutKey{i.Session, i.Delivery, maphash.String(draftSeed, i.Text)}
+	parts, ok := b.cuts.get(key)
+	if !ok {
+		parts = partsOf(i)
+		b.cuts.put(key, parts)
+	}
+	return parts
+}
+
+// cutKey is an item with its text.
+type cutKey struct {
+	session  session.ID
+	delivery string
+	text     uint64
 }
 
 // some has at least one part: Telegram refuses an empty message.

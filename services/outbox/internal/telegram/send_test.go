@@ -290,3 +290,16 @@ func TestLogIsClean(t *testing.T) {
 		t.Errorf("%q", log)
 	}
 }
+
+// TestManyParts: an answer of many parts is cut once, not again for each of them: with the square of them this would not come to an
+// end within the time that a test has.
+func TestManyParts(t *testing.T) {
+	w := start(t, plenty)
+	i := answer(anna, strings.Repeat("**a** *b* `c` [d](https://e.f)\n\n", 512<<10/32))
+	for more := true; more; i.Part++ {
+		more = w.send(t, i).More
+	}
+	if i.Part < 100 {
+		t.Errorf("%d parts", i.Part)
+	}
+}

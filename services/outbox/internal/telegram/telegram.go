@@ -11,6 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/internal/botapi"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
+	"github.com/jetclaw/jetclaw/services/outbox/internal/telegram/format"
 )
 
 // Bot is one bot, known by the account of its sessions.
@@ -40,7 +41,8 @@ type bot struct {
 	streaming bool
 	moved     *recent[int64, int64]       // groups by the number that their sessions have, to the one that they have got since
 	drafts    *recent[session.ID, uint64] // what was shown last while the model speaks
-	refused   atomic.Bool                 // Telegram did not take the token the last time
+	cuts      *recent[cutKey, []format.Part]
+	refused   atomic.Bool // Telegram did not take the token the last time
 	log       *slog.Logger
 }
 
@@ -73,7 +75,8 @@ func New(c Config) (*Sender, error) {
 		s.bots[b.Account] = &bot{
 			client: client, gate: gates[b.Token], streaming: b.Streaming,
 			moved: newRecent[int64, int64](maxMoved), drafts: newRecent[session.ID, uint64](maxDrafts),
-			log: c.Log.With("account", b.Account),
+			cuts: newRecent[cutKey, []format.Part](maxCut),
+			log:  c.Log.With("account", b.Account),
 		}
 	}
 	return s, nil
