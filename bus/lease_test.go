@@ -3,6 +3,7 @@ package bus_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -90,6 +91,91 @@ func TestALeaseOutlivesNobody(t *testing.T) {
 	unblock()
 	if err := <-ended; !errors.Is(err, context.Canceled) && !errors.Is(err, bus.ErrLeaseLost) {
 		t.Errorf("the one that was gone: %v", err)
+	}
+}
+
+// TestASilentHolderKeepsItsLease: one that was stopped, or is busy, has it until it runs out; one that has let it run out has
+// not, whatever it says.
+func TestASilentHolderKeepsItsLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		until  time.Duration // from now
+		silent bool
+		taken  bool
+	}{
+		"silent":        {time.Hour, true, false},
+		"busy":          {time.Hour, false, false},
+		"busy too long": {-time.Second, false, true},
+		"dead in time":  {-time.Second, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := bustest.New(t, bus.Spec{Name: "intake", Values: true, Leases: true})
+			holder, other := srv.Connect(t, "intake"), leases(t, t.Context(), srv.Connect(t, "intake"))
+			answering, end := context.WithCancel(t.Context())
+			defer end()
+			err := holder.AnswerWorkers(answering, func(bus.ClaimRef) bool {
+				if c.silent {
+					<-answering.Done()
+				}
+				return true
+			}, func(bus.ClaimRef) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			value, err := json.Marshal(map[string]any{"holder": holder.Instance(), "until": time.Now().Add(c.until)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := holder.SetValue(t.Context(), "bot", value); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			taken := false
+			if err := other.Hold(ctx, "bot", func(context.Context) error { taken = true; return nil }); taken != c.taken {
+				t.Errorf("taken %t: %v", taken, err)
+			}
+		})
+	}
+}
+
+// TestALeaseIsLostToAnotherOnly: a renewal that meets another's lease ends the work, one that meets the own does not: its answer
+// was lost.
+func TestALeaseIsLostToAnotherOnly(t *testing.T) {
+	for name, lost := range map[string]bool{"another's": true, "the own": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := bustest.New(t, bus.Spec{Name: "intake", Values: true, Leases: true})
+			mine, another := srv.Connect(t, "intake"), srv.Connect(t, "intake")
+			holder := mine.Instance()
+			if lost {
+				holder = another.Instance()
+			}
+			value, err := json.Marshal(map[string]any{"holder": holder, "until": time.Now().Add(time.Hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var cause error
+			_ = leases(t, ctx, mine).Hold(ctx, "bot", func(ctx context.Context) error {
+				defer cancel()
+				if err := another.SetValue(ctx, "bot", value); err != nil {
+					return err
+				}
+				end := time.NewTimer(6 * time.Second) // a renewal and a half
+				defer end.Stop()
+				select {
+				case <-ctx.Done():
+					cause = context.Cause(ctx)
+				case <-end.C:
+				}
+				return nil
+			})
+			if errors.Is(cause, bus.ErrLeaseLost) != lost {
+				t.Errorf("ended by %v", cause)
+			}
+		})
 	}
 }
 

@@ -49,7 +49,8 @@ type telegramServer struct {
 	Pending   int `json:"pending"`
 	Messages  int `json:"messages"` // of the bot
 	Edits     int `json:"edits"`
-	Faults    int `json:"faults"` // that were arranged, and happened
+	Vain      int `json:"edits_in_vain"` // that would have changed nothing
+	Faults    int `json:"faults"`        // that were arranged, and happened
 	TooMany   int `json:"too_many"`
 	Exceeded  int `json:"limits_exceeded"` // by the strict measure, whether that was refused or not
 }
@@ -57,7 +58,7 @@ type telegramServer struct {
 func served(r faketelegram.Report) telegramServer {
 	return telegramServer{
 		Polls: r.Polls, Overlaps: r.Overlaps, Sent: r.Sent, Confirmed: r.Confirmed, Pending: r.Pending, Messages: r.Messages, Edits: r.Edits,
-		Faults: r.Faults, TooMany: r.TooMany, Exceeded: r.Violations.Sum(),
+		Vain: r.Unmodified, Faults: r.Faults, TooMany: r.TooMany, Exceeded: r.Violations.Sum(),
 	}
 }
 
@@ -116,8 +117,8 @@ func (r telegramReport) print(p printer) {
 	if c.Split > 0 {
 		p.say("%d albums came in pieces, too far apart to be one message", c.Split)
 	}
-	p.say("Telegram: %d polls, %d updates sent (%d of them confirmed); %d messages, %d edits; %d times \"retry after\"",
-		t.Polls, t.Sent, t.Confirmed, t.Messages, t.Edits, c.Held)
+	p.say("Telegram: %d polls, %d updates sent (%d of them confirmed); %d messages, %d edits (%d more would have changed nothing); %d times \"retry after\"",
+		t.Polls, t.Sent, t.Confirmed, t.Messages, t.Edits, t.Vain, c.Held)
 	if len(r.Faults) > 0 {
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(r.Faults)) {

@@ -91,8 +91,17 @@ func TestTrouble(t *testing.T) {
 				polls += n
 			}
 		}
-		if got[conflict] > conflicts || polls > int(5*time.Minute/pollGap)+1 || polls < 10 || got["send: done, no answer"] == 0 {
+		if got[conflict] > conflicts || polls > int(5*time.Minute/pollGap)+1 || polls < 10 || got["file: 502"] == 0 {
 			t.Errorf("%v", got)
+		}
+		sends := 0
+		for name, n := range got {
+			if strings.HasPrefix(name, "send") {
+				sends += n
+			}
+		}
+		if sends != 1 {
+			t.Errorf("%d troubles of sends, and nothing was sent: %v", sends, got)
 		}
 	})
 }

@@ -15,6 +15,7 @@ const (
 	troubleMore = 900 * time.Millisecond
 	conflicts   = 2               // of a run: each is waited out for seconds
 	pollGap     = 8 * time.Second // from one trouble of a poll to the next: whoever polls waits longer after each that follows another
+	sendGap     = 5               // messages from one trouble of a send to the next: while none are sent, what is arranged would pile up
 
 	otherPoller = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 )
@@ -23,14 +24,21 @@ const (
 func trouble(ctx context.Context, fake *faketelegram.Server, rooms []*room, rnd *rand.Rand) map[string]int {
 	count := map[string]int{}
 	var polled time.Time
+	sent := -sendGap
 	for wait(ctx, troubleMin+time.Duration(rnd.Float64()*float64(troubleMore))) {
 		name, f := drawFault(rnd, rooms)
-		poll := strings.HasPrefix(name, "poll")
-		if name == conflict && count[name] >= conflicts || poll && time.Since(polled) < pollGap {
-			continue
-		}
-		if poll {
+		switch what, _, _ := strings.Cut(name, ":"); what {
+		case "poll":
+			if name == conflict && count[name] >= conflicts || time.Since(polled) < pollGap {
+				continue
+			}
 			polled = time.Now()
+		case "send":
+			now := fake.Report().Messages
+			if now < sent+sendGap {
+				continue
+			}
+			sent = now
 		}
 		count[name]++
 		if name == replay {

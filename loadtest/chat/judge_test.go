@@ -46,7 +46,10 @@ func TestAChatThatKeepsItsPromises(t *testing.T) {
 	s.called(0, time.Second, "Too Many Requests: retry after 3").called(4*time.Second, 0, "")
 	s.called(10*time.Second, 0, "Too Many Requests: retry after 3").called(12*time.Second, 0, "")
 	s.ev.Kills = append(s.ev.Kills, epoch.Add(11*time.Second))
-	s.ev.Report.Refused = map[string]int{"Bad Request: query is too old and response timeout expired or query ID is invalid": 2}
+	s.ev.Report.Refused = map[string]int{
+		"Bad Request: query is too old and response timeout expired or query ID is invalid":                            2,
+		"Bad Request: message is not modified: specified new message content and reply markup are exactly the same as": 3,
+	}
 	v := chat.Judge(s.ev)
 	if len(v.Violations) != 0 {
 		t.Fatalf("violations: %+v", v.Violations)
@@ -154,6 +157,12 @@ func TestEachBreachIsFound(t *testing.T) {
 		{"called while held", judge.Wrong, "before it was to be tried again", newScript().called(0, time.Second, "Too Many Requests: retry after 3").called(3*time.Second, 0, "")},
 		{"limits", judge.Wrong, "2 messages were more than the limits allow a group", report(func(r *faketelegram.Report) { r.Violations.Group = 2 })},
 		{"limit of a chat", judge.Wrong, "private chat", report(func(r *faketelegram.Report) { r.Violations.Chat = 1 })},
+		{"too soon after a restart", judge.Wrong, "message 101 came 400ms after message 100, with a kill between them", func() *script {
+			s := report(func(r *faketelegram.Report) { r.Violations.Chat = 1 }).whole(2)
+			s.ev.Shown[room][0].At, s.ev.Shown[room][1].At = epoch, epoch.Add(400*time.Millisecond)
+			s.ev.Kills = []time.Time{epoch.Add(time.Millisecond)}
+			return s
+		}()},
 		{"limit over all", judge.Wrong, "allow the bot", report(func(r *faketelegram.Report) { r.Violations.Overall = 1 })},
 		{"limit of edits", judge.Wrong, "edits came sooner", report(func(r *faketelegram.Report) { r.Violations.Edit = 1 })},
 		{"held", judge.Wrong, "that was held", report(func(r *faketelegram.Report) { r.Violations.Held = 1 })},

@@ -14,6 +14,7 @@ import (
 // ledger is what the journal has of one session.
 type ledger struct {
 	id       session.ID
+	chat     int64    // 0: nobody has written there
 	entries  []*entry // in the order of the journal
 	byID     map[string]*entry
 	edits    []edit

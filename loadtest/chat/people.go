@@ -15,6 +15,7 @@ const maxEcho = 1500
 // chat judges all that was said in one chat, in its order.
 func (c *court) chat(id int64, said []Said) {
 	l := c.ledger(said[0].Session)
+	l.chat = id
 	known := map[string]bool{}
 	last, lastAnswer := 0, 0
 	for _, s := range said {

@@ -1,4 +1,5 @@
-// Package builtin is the executor of jetclaw's own tools: files and notes of the workspace, the web, a shell, the clock.
+// Package builtin is the executor of jetclaw's own tools: files and notes of the workspace, documents that
+// people send, the web, a shell, the clock.
 //
 // It publishes them in the catalogue under the name "builtin", with the level, the egress class and the idempotency of
 // each; the gate (services/tools) decides which calls come here. It trusts nobody's word for what is dangerous:

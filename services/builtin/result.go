@@ -16,7 +16,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
 )
 
-// pageBytes is how much of a result one call of read_result returns.
+// pageBytes is how much of a result, or of a file, one call returns.
 const pageBytes = 48 << 10
 
 // events reads one event of the journal; see bus.Journal.
@@ -64,19 +64,29 @@ func resultTool(journal events) tool.Tool {
 
 func page(done callv1.Completed, number string, from int) (tool.Result, error) {
 	text := done.Content
-	if from < 0 || from > len(text) {
-		return tool.Result{}, tool.Refuse("the result has %d bytes: there is no byte %d", len(text), from)
+	shown, from, to, err := piece("result", text, from)
+	if err != nil {
+		return tool.Result{}, err
 	}
-	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	to := min(len(text), from+pageBytes)
-	for to > from && to < len(text) && !utf8.RuneStart(text[to]) {
-		to--
-	}
-	got := tool.Result{Text: text[from:to], Untrusted: done.Untrusted, Private: done.Private}
+	got := tool.Result{Text: shown, Untrusted: done.Untrusted, Private: done.Private}
 	if to < len(text) {
 		got.Text += fmt.Sprintf("\n[bytes %d to %d of %d; for more call read_result {\"result\":%q,\"offset\":%d}]", from, to, len(text), number, to)
 	}
 	return got, nil
+}
+
+// piece is what one call returns of a text: whole characters, from start to end.
+func piece(what, text string, from int) (shown string, start, end int, err error) {
+	if from < 0 || from > len(text) {
+		return "", 0, 0, tool.Refuse("the %s has %d bytes: there is no byte %d", what, len(text), from)
+	}
+	start = from
+	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
+		start--
+	}
+	end = min(len(text), start+pageBytes)
+	for end > start && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[start:end], start, end, nil
 }

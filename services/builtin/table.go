@@ -3,6 +3,7 @@ package builtin
 import (
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/files"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/shell"
@@ -25,7 +26,7 @@ func SandboxMain(args []string) int { return shell.Main(args) }
 // Known are the entries of all tools that this executor can have, however it is configured: for who checks names.
 func Known() []toolv1.Tool {
 	list := files.Tools(files.Options{Now: time.Now})
-	list = append(list, resultTool(nil))
+	list = append(list, resultTool(nil), attachmentTool(nil, secret.Known{}))
 	if more, err := web.Tools(web.Options{Search: web.Search{Provider: "brave", Key: "none"}}); err == nil {
 		list = append(list, more...)
 	}
@@ -39,7 +40,7 @@ func Known() []toolv1.Tool {
 // table is every tool of this executor. testdata/table.txt has the level, the egress class and the idempotency of each.
 func (s *Service) table(c Config) ([]tool.Tool, error) {
 	list := files.Tools(files.Options{Private: c.Private, Now: time.Now})
-	list = append(list, resultTool(s.conn.Journal()))
+	list = append(list, resultTool(s.conn.Journal()), attachmentTool(s.conn, s.secrets))
 	more, err := web.Tools(c.Web)
 	if err != nil {
 		return nil, err

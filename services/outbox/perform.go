@@ -12,6 +12,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
@@ -22,6 +24,27 @@ import (
 // many sessions at the same time.
 type Sender interface {
 	Send(ctx context.Context, i channel.Item) (channel.Receipt, error)
+}
+
+// Pacer is a Sender that knows the limits of its channel, so that nothing is claimed before there is room for it: a claim whose
+// worker dies while it only waits would count as a message that may have arrived.
+type Pacer interface {
+	// Room says when there is room for a message in a session; the zero time when that is now. It keeps the session's place.
+	Room(s session.ID) time.Time
+}
+
+// next is the machine's step, once there is room for it.
+func (s *Service) next(st delivery.State, v machine.View) machine.Step {
+	step := st.Next(v, s.limits)
+	claim, ok := step.(machine.Append)
+	pacer, paced := s.senders[v.Session.Channel()].(Pacer)
+	if !ok || !claim.Claim || !paced {
+		return step
+	}
+	if at := pacer.Room(v.Session); at.After(v.Now) {
+		return machine.Wait{Until: at}
+	}
+	return step
 }
 
 // perform makes the attempt that a delivery.started announced, and returns what became of it.

@@ -254,3 +254,21 @@ func TestADraftThatMayBeThere(t *testing.T) {
 	tell(t, turns, "s2", turnv1.Completed{Outcome: of, Text: "Yes.", Answers: []string{"m1"}})
 	w.until(t, "send turn.completed/0 again")
 }
+
+// TestADraftIsOfOneAttempt: what an attempt before it says is not in it, nor what follows a piece that was lost.
+func TestADraftIsOfOneAttempt(t *testing.T) {
+	w := newWall()
+	turns, _, await := newRoom(t, w)
+	tell(t, turns, "s1", turnv1.Started{Claim: turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 1}})
+	for _, p := range []struct {
+		attempt, n int
+		text       string
+	}{{1, 1, "old "}, {2, 1, "new "}, {1, 2, "older "}, {2, 2, "words"}, {2, 4, "after a gap"}, {2, 5, "and so on"}} {
+		err := turns.PublishLive(room, map[string]any{"type": "delta", "turn": "m1/t", "round": 1, "attempt": p.attempt, "n": p.n, "text": p.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	await("delivery.drafting", "delivery.drafted")
+	w.shows(t, "new words")
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -113,9 +112,7 @@ func (s *Service) machine() actor.Machine[delivery.State] {
 		Service: Spec().Name,
 		Version: delivery.Version,
 		Apply:   delivery.State.Apply,
-		Next: func(st delivery.State, v machine.View) machine.Step {
-			return st.Next(v, s.limits)
-		},
+		Next:    s.next,
 		Perform: s.perform,
 	}
 }

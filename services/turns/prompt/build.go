@@ -114,6 +114,7 @@ func Build(in Input) Plan {
 	if kept.first > 0 && len(seen.shown) > 0 { // those of turns that are left out are not sent
 		w.sight = see(in.Sees, past[kept.first:], in.State.Turn, budget/picturesShare)
 	}
+	w.sight.reader = reader(in.Tools, in.Names)
 	if note != "" { // not as a message of the history: a model would take it for something that was said, and answer it
 		system += "\n\n" + note
 	}

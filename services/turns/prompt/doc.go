@@ -25,7 +25,8 @@
 // A person's message is shown with what belongs to it: in a group, who has written it; what it replies to; where it was
 // forwarded from; each file as a line. Names are cleaned and bounded, and in a group no line of a text can pass for another
 // person's. Of pictures, a model that can see is sent the newest (MaxPictures, MaxPictureBytes, half of the budget); a plan
-// holds references to them only. Pictures count as a part of their own, so they push out what is old like any text.
+// holds references to them only. Pictures count as a part of their own, so they push out what is old like any text. The line of
+// a document that looks like text has the id that read_attachment takes, where that tool is offered.
 //
 // Text that came from a tool, that somebody else has written (forwarded, quoted), and summaries, which were made of such text,
 // stand between fences: marks with a code that is

@@ -78,12 +78,15 @@ func exchangeTokens(entries []turn.Entry) int {
 	return n
 }
 
+// longest is how a message takes most room: which pictures are shown, and which tools offered, is not known yet.
+var longest = sight{blind: true, reader: readAttachment}
+
 func entryTokens(e turn.Entry) int {
 	n := messageTokens
 	if e.Beside == nil {
 		n += Tokens(e.Text)
 	} else {
-		text, _ := sight{blind: true}.message("", 0, e)
+		text, _ := longest.message("", 0, e)
 		n += Tokens(text)
 	}
 	for _, c := range e.Calls {

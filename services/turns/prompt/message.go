@@ -29,9 +29,11 @@ func (s sight) message(turnID string, i int, e turn.Entry) (string, []model.Imag
 		return "\n" + fence(kindData, foreignLine, code(turnID, fmt.Sprintf("message %d %d", i, n)), text) // no call has an id with spaces
 	}
 	text := assemble(e, foreign, func(f *messagev1.File) string {
+		if !isPicture(f) {
+			return s.documentLine(f)
+		}
 		line, why := fileLine(f), ""
 		switch {
-		case !isPicture(f):
 		case s.shown[f]:
 			images = append(images, model.Image{Digest: f.Digest, Label: line})
 		case s.blind:

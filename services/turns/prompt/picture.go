@@ -32,10 +32,11 @@ func isPicture(f *messagev1.File) bool {
 	return IsPicture(strings.TrimSpace(kind)) || f.Kind == messagev1.Photo && f.Type == ""
 }
 
-// sight is which pictures of a request the model is shown.
+// sight is which files of a request the model is shown, and what it can do about the others.
 type sight struct {
-	blind bool                     // it cannot see any
-	shown map[*messagev1.File]bool // by their place in the state, which nobody writes to
+	blind  bool                     // it cannot see any picture
+	shown  map[*messagev1.File]bool // pictures, by their place in the state, which nobody writes to
+	reader string                   // the tool that it reads documents with, "" for none
 }
 
 // see chooses the newest pictures, as many as may be. Each is shown once, where it stands last.

@@ -24,7 +24,7 @@
 // Telegram has no idempotency key: a send without an answer is Unknown. An edit shows the same however often it is made,
 // so that an edit without an answer is Retry.
 //
-//	nothing was sent                             Retry, Untried, within a minute: the network is away, and comes back
+//	nothing was sent                             Retry, Untried, within five minutes: the network is away, and comes back
 //	409, 5xx that says so                        Retry
 //	429                                          Retry, Untried: the chat is held until then, the others go on
 //	401, 404, a refusal by what is no Bot API    Retry, Untried, after a minute: the token or api_root is wrong, the item is not

@@ -18,6 +18,29 @@ type gate struct {
 
 func newGate(l Limits) *gate { return &gate{lim: newLimiter(l)} }
 
+// remember has it count with calls of a process that ended when this one began.
+func (g *gate) remember(since time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lim.remember(since)
+}
+
+// soon is so little that it is waited for at the gate.
+const soon = 50 * time.Millisecond
+
+// room says when it will be the turn of a call that is not asked for yet: its place is kept. The zero time when that is now.
+func (g *gate) room(key string, chat int64) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	t := g.lim.join(key, chat, false, now)
+	g.lim.leave(t, now)
+	if t.slot.Before(now.Add(soon)) {
+		return time.Time{}
+	}
+	return t.slot
+}
+
 // full says that there is no room in time: come back after so long.
 type full struct {
 	after time.Duration

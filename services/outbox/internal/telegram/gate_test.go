@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -164,4 +165,40 @@ func TestGateBeyondTheDeadline(t *testing.T) {
 	if tk, no = g.enter(ctx, "a", 1, false); no == nil || no.after > time.Second || no.held {
 		t.Errorf("%v, %+v", tk, no)
 	}
+}
+
+// TestRoomKeepsAPlace: who asks when there is room is told the times at which the limits have it, in the order in which they asked,
+// and finds room then.
+func TestRoomKeepsAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(Limits{Overall: Limit{2, time.Second}})
+		began := time.Now()
+		g.remember(began)
+		var at []time.Duration
+		for i := range 6 {
+			room := g.room(fmt.Sprint("s", i), int64(i+1))
+			if again := g.room(fmt.Sprint("s", i), int64(i+1)); !again.Equal(room) {
+				t.Errorf("asked again: %s, then %s", room.Sub(began), again.Sub(began))
+			}
+			at = append(at, room.Sub(began))
+		}
+		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(at, want) {
+			t.Errorf("%v, want %v", at, want)
+		}
+		time.Sleep(time.Second)
+		for i := range 2 {
+			if room := g.room(fmt.Sprint("s", i), int64(i+1)); !room.IsZero() {
+				t.Errorf("s%d has to wait until %s", i, room.Sub(began))
+			}
+			ticket, no := g.enter(t.Context(), fmt.Sprint("s", i), int64(i+1), false)
+			if no != nil || time.Since(began) != time.Second {
+				t.Errorf("s%d entered after %s: %v", i, time.Since(began), no)
+				continue
+			}
+			g.leave(ticket)
+		}
+		if room := g.room("s2", 3); room.Sub(began) != 2*time.Second {
+			t.Errorf("s2 has to wait until %s", room.Sub(began))
+		}
+	})
 }

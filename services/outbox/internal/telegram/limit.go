@@ -45,6 +45,11 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
+// longest is how long a call may count.
+func (l Limits) longest() time.Duration {
+	return max(l.Chat.Per, l.Group.Per, l.Edit.Per, l.GroupEdit.Per)
+}
+
 // window counts the calls that a Limit forbids to exceed. A call counts from its begin until Per after its end: the server
 // saw it somewhere between the two, so no span of Per there holds more than were counted here.
 type window struct {
@@ -58,6 +63,13 @@ func (w *window) prune(l Limit, now time.Time) {
 		n++
 	}
 	w.ends = w.ends[:copy(w.ends, w.ends[n:])]
+}
+
+// fill counts n calls that ended at a time.
+func (w *window) fill(n int, at time.Time) {
+	for range n {
+		w.ends = append(w.ends, at)
+	}
 }
 
 func (w *window) begin() { w.flying++ }

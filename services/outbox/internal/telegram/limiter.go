@@ -29,6 +29,7 @@ type limiter struct {
 	seq     uint64             // of the newest ticket
 	pass    uint64             // of advance
 	sweepAt int                // chats are looked through for idle ones when there are so many
+	born    time.Time          // what was called just before it nobody remembers; zero: nothing was
 }
 
 // chat is what is known of one chat. It is forgotten when that says nothing any more.
@@ -55,6 +56,13 @@ type ticket struct {
 
 func newLimiter(l Limits) *limiter {
 	return &limiter{limits: l.orDefault(), chats: map[int64]*chat{}, places: map[string]*ticket{}, sweepAt: minSweep}
+}
+
+// remember has a limiter that begins count with one before it, in a process that has ended a moment ago: every chat has had its
+// share of messages, and half of what a group may have in a minute.
+func (l *limiter) remember(now time.Time) {
+	l.born = now
+	l.overall.fill(l.limits.Overall.N, now)
 }
 
 // join puts a call into the queue: at the place that key has left, else at the end.
@@ -242,6 +250,11 @@ func (l *limiter) chat(id int64, now time.Time) *chat {
 		l.sweep(now)
 	}
 	c := &chat{id: id}
+	if !l.born.IsZero() && now.Sub(l.born) < l.limits.longest() {
+		c.all.fill(l.limits.Chat.N, l.born)
+		c.group.fill(l.limits.Group.N/2, l.born)
+		c.edits.fill(l.editLimit(c).N, l.born)
+	}
 	l.chats[id] = c
 	return c
 }

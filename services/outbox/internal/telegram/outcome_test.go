@@ -123,7 +123,7 @@ func TestHeldByTelegram(t *testing.T) {
 	w.send(t, answer(group, "x"))
 }
 
-// TestNothingListens: it did not arrive, and says so. However long that lasts it is no fault of the item, and is tried each minute.
+// TestNothingListens: it did not arrive, and says so. However long that lasts it is no fault of the item, and is tried every five minutes.
 func TestNothingListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestNothingListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := sender(t, io.Discard, oneBot("http://"+addr))
-	for attempt, after := range map[int]time.Duration{1: time.Second, 3: 16 * time.Second, 8: time.Minute, 1000: time.Minute} {
+	for attempt, after := range map[int]time.Duration{1: time.Second, 3: 16 * time.Second, 4: 64 * time.Second, 8: 5 * time.Minute, 1000: 5 * time.Minute} {
 		i := answer(anna, "x")
 		i.Attempt = attempt
 		if e := failure(t, s, i, channel.Retry); !e.Untried || e.After != after {

@@ -27,6 +27,9 @@ type Config struct {
 	Bots   []Bot
 	Limits Limits // of each token; what is zero is Telegram's
 	Log    *slog.Logger
+	// Since is when this process began: a process before it may have used up what the limits allow, a moment before. Zero: there
+	// was none.
+	Since time.Time
 }
 
 // Sender sends for all bots. Its methods may be called from any goroutine.
@@ -71,6 +74,9 @@ func New(c Config) (*Sender, error) {
 		}
 		if gates[b.Token] == nil {
 			gates[b.Token] = newGate(c.Limits)
+			if !c.Since.IsZero() {
+				gates[b.Token].remember(c.Since)
+			}
 		}
 		s.bots[b.Account] = &bot{
 			client: client, gate: gates[b.Token], streaming: b.Streaming,
@@ -97,6 +103,16 @@ func (s *Sender) Send(ctx context.Context, i channel.Item) (channel.Receipt, err
 	}
 	b.log.Debug("a message was sent", append(attrs, "more", receipt.More)...)
 	return receipt, nil
+}
+
+// Room says when there is room for a message in the chat of a session, whose place in the queue is kept; the zero time when that
+// is now. What Send does at another time is as well, and waits.
+func (s *Sender) Room(id session.ID) time.Time {
+	b, to, e := s.find(id)
+	if e != nil {
+		return time.Time{} // Send says it
+	}
+	return b.gate.room(string(id), (&attempt{bot: b, to: to}).chat())
 }
 
 // Close gives up the connections that are kept. A Sender that is called again makes new ones.
