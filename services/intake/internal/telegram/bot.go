@@ -31,7 +31,9 @@ type bot struct {
 	fetching  chan struct{} // a slot for each file on its way
 	answering chan struct{} // a slot for each answer to a tap
 	held      held
-	unlisted  reminders
+	unlisted  reminders // by chat: groups that are not listed
+	moves     reminders // by the number before: groups that have moved
+	waiting   reminders // of the bot: strangers that are not told a code
 }
 
 func newBot(b Bot, c Config) (*bot, error) {

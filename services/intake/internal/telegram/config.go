@@ -77,7 +77,7 @@ type Config struct {
 // Pace is how long things may take, and how long is waited between them.
 type Pace struct {
 	Poll  time.Duration // a poll with nothing to do; Telegram waits 50 s at most
-	Short time.Duration // from one poll to the next while an update is not finished
+	Short time.Duration // from one poll to the next while an update is not finished; after half a second and less the server gives one update
 	Album time.Duration // for the next message of an album
 
 	RetryFirst, RetryMost       time.Duration // what failed is tried again, at first and at most after so long
@@ -93,9 +93,9 @@ type Pace struct {
 // DefaultPace is the pace of a real bot.
 func DefaultPace() Pace {
 	return Pace{
-		Poll: 50 * time.Second, Short: time.Second, Album: time.Second,
+		Poll: 50 * time.Second, Short: 600 * time.Millisecond, Album: time.Second,
 		RetryFirst: time.Second, RetryMost: 30 * time.Second,
-		ConflictFirst: 5 * time.Second, ConflictMost: time.Minute,
+		ConflictFirst: 5 * time.Second, ConflictMost: 15 * time.Second,
 		Fetch: time.Minute, Answer: 10 * time.Second, Durable: 50 * time.Second, Body: 10 * time.Second, Drain: 5 * time.Second,
 	}
 }

@@ -19,15 +19,17 @@
 //	  offset ◄──────┘        (albums gather)                                          │
 //	    └──────── never past an update that is not done ◄─────────────────────────────┘
 //
-// window.go says up to where may be confirmed. While an update is not done, polls go on every second with the offset of the
-// oldest such one; what is new behind it (up to 100 updates, the server's limit) is begun with. lane.go has the order. letter.go
-// and those beside it read an update: they call nobody. clerk.go takes it from there.
+// window.go says up to where may be confirmed. While an update is not done, polls go on every 0.6 s with the offset of the oldest
+// such one; what is new behind it (up to 100 updates, the server's limit) is begun with. Sooner, the server would give one
+// update to who asks the same again; and it would slow down who does not offer to wait 3 s. What comes again while it
+// is in a lane is not put there twice. lane.go has the order, album.go how albums gather. letter.go and those beside it read an
+// update: they call nobody. clerk.go takes it from there.
 //
 //	journal full, busy, unreachable         tried again after 1 s to 30 s, for ever; the chat waits
 //	the gate refuses                        done; the sender is told in the chat
 //	fails ten times, nobody knows why       quarantine
 //	401                                     this bot stops, and says what to do; all else goes on
-//	409                                     said; tried again after 5 s to a minute, for ever; a webhook is removed
+//	409                                     said; tried again after 5 s to 15 s, for ever; a webhook is removed
 //	429                                     not before retry_after
 //	5xx, no network, HTML, garbage          tried again after 1 s to 30 s, for ever
 //
@@ -43,8 +45,16 @@
 // # Albums
 //
 // Messages of one media group are one message, with the key of its first, when less than a second is between them; they are done
-// together, and the window confirms all of them or none. At a webhook they are single messages, as the server sends
-// the second only when the first is taken.
+// together, and the window confirms all of them or none. The first ones often come in one answer and the rest in the next. So
+// an album is complete when
+//
+//   - something else follows in its chat;
+//   - a poll that was made a second after its last message came has no more of it;
+//   - many updates wait, and ten of others follow: a backlog is taken in without waiting, as the next poll is made at once
+//     when nothing is left to do but the album at the end of an answer;
+//   - five seconds have passed, in which perhaps no poll was answered.
+//
+// At a webhook they are single messages, as the server sends the second only when the first is taken.
 //
 // # When it dies
 //

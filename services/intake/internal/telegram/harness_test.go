@@ -175,7 +175,7 @@ func (h *house) Judge(_ context.Context, a access.Attempt) (access.Verdict, erro
 			return access.Verdict{}, err
 		}
 	}
-	a.Code = "ABCDEFGH"
+	a.Code = "ABCDEFG" + string("HJK"[min(len(h.state.Requests(a.Now)), 2)])
 	v := h.state.Judge(h.policy, a)
 	if v.Request != nil {
 		h.state = h.state.Apply(envelope.Event{Key: a.Key, Time: a.Now, Body: *v.Request})

@@ -14,7 +14,8 @@ type item struct {
 	id     int64
 	raw    json.RawMessage
 	update botapi.Update
-	bad    error // why it could not be read; update is then empty
+	bad    error   // why it could not be read; update is then empty
+	came   *polled // with which it came; nil at a webhook
 }
 
 // newItem reads an update. It may be one that nobody can read.
@@ -77,20 +78,30 @@ func (it *item) album() album {
 // each chat while it has some. They are unbounded: whoever adds looks at size. In memory only: what is in them is not confirmed.
 type lanes struct {
 	// handle gets one update, or all of an album, and returns false when ctx has ended before they were done.
-	handle func(ctx context.Context, items []*item) bool
-	wait   time.Duration // for the next message of an album; 0: each message is for itself
-	more   func() bool   // whether a message of an album may be on its way still, after that time
+	handle  func(ctx context.Context, items []*item) bool
+	quiet   time.Duration // for the next message of an album; 0: each message is for itself
+	resting func()        // an album waits for the next answer; nil: nobody wants to know
 
 	mu     sync.Mutex
 	byChat map[int64]*lane // guarded by mu
 	items  int             // guarded by mu; that wait or are at work
 	closed bool            // guarded by mu
+	last   *polled         // guarded by mu; nil: there was none
 	work   sync.WaitGroup
 }
 
 type lane struct {
 	queue []*item       // guarded by lanes.mu
-	bell  chan struct{} // has room for one: something was added
+	rests int           // guarded by lanes.mu; updates of an album that are collected, and wait for the next answer
+	bell  chan struct{} // has room for one: something was added, or an answer has come
+}
+
+// take takes out the first update; lanes.mu is held.
+func (ln *lane) take() *item {
+	it := ln.queue[0]
+	ln.queue[0] = nil
+	ln.queue = ln.queue[1:]
+	return it
 }
 
 // add queues an update; false when the lanes are closed. Until ctx ends it is handled.
@@ -145,57 +156,25 @@ func (l *lanes) run(ctx context.Context, chat int64, ln *lane) {
 
 // next takes the next update out of a lane, with all of its album; none when the lane is empty, which ends it, or ctx has ended.
 func (l *lanes) next(ctx context.Context, chat int64, ln *lane) []*item {
-	first := l.pop(chat, ln, nil)
-	if first == nil || ctx.Err() != nil {
+	first := l.pop(chat, ln)
+	switch {
+	case first == nil || ctx.Err() != nil:
 		return nil
+	case first.album() == (album{}) || l.quiet == 0:
+		return []*item{first}
 	}
-	items := []*item{first}
-	if first.album() == (album{}) || l.wait == 0 {
-		return items
-	}
-	timer := time.NewTimer(l.wait)
-	defer timer.Stop()
-	const patience = 5 // times that a message may be on its way still
-	for late := 0; ; {
-		switch it := l.pop(chat, ln, first); {
-		case it == first: // the next is none of it
-			return items
-		case it != nil:
-			items, late = append(items, it), 0
-			timer.Reset(l.wait)
-			continue
-		}
-		select {
-		case <-ln.bell:
-		case <-timer.C:
-			if late++; late > patience || l.more == nil || !l.more() {
-				return items
-			}
-			timer.Reset(l.wait)
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	return l.gather(ctx, ln, first)
 }
 
-// pop takes the first update of a lane. While an album is collected (of is its first message) it takes only another one of it,
-// gives back of itself when the next is none, and leaves an empty lane in place; else an empty lane is at its end.
-func (l *lanes) pop(chat int64, ln *lane, of *item) *item {
+// pop takes the first update of a lane. An empty lane is at its end.
+func (l *lanes) pop(chat int64, ln *lane) *item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(ln.queue) == 0 {
-		if of == nil {
-			delete(l.byChat, chat)
-		}
+		delete(l.byChat, chat)
 		return nil
 	}
-	it := ln.queue[0]
-	if of != nil && it.album() != of.album() {
-		return of
-	}
-	ln.queue[0] = nil
-	ln.queue = ln.queue[1:]
-	return it
+	return ln.take()
 }
 
 // ring is for a channel with room for one: whoever listens looks again.

@@ -154,9 +154,14 @@ func emoji(list []botapi.Reaction) []string {
 	return out
 }
 
-// together is the one message that an album is: the messages in their order, with the key of the first.
+// together is the one message that an album is: the messages in their order, each once, with the key of the first.
 func together(letters []letter) letter {
-	letters = slices.DeleteFunc(letters, func(l letter) bool { return l.what != message })
+	seen := map[string]bool{}
+	letters = slices.DeleteFunc(letters, func(l letter) bool {
+		again := seen[l.key]
+		seen[l.key] = true
+		return l.what != message || again
+	})
 	if len(letters) == 0 {
 		return letter{}
 	}

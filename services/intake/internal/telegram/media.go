@@ -59,14 +59,18 @@ func mediaOf(m *botapi.Message) []attachment {
 		return one(messagev1.Video, m.Video)
 	case m.VideoNote != nil:
 		return one(messagev1.Video, m.VideoNote)
-	case m.Sticker != nil && !m.Sticker.IsAnimated && !m.Sticker.IsVideo:
+	case m.Sticker != nil && isPictured(m.Sticker):
 		s := m.Sticker
-		return []attachment{{s.FileID, messagev1.File{
-			Kind: messagev1.Sticker, Type: "image/webp", Size: max(s.FileSize, 0), Width: max(s.Width, 0), Height: max(s.Height, 0),
+		return []attachment{{s.FileID, messagev1.File{ // who cannot see it knows it by its emoji
+			Kind: messagev1.Sticker, Name: brief(s.Emoji, maxName), Type: "image/webp", Size: max(s.FileSize, 0),
+			Width: max(s.Width, 0), Height: max(s.Height, 0),
 		}}}
 	}
 	return nil
 }
+
+// isPictured says whether a sticker is a picture: what moves is not fetched.
+func isPictured(s *botapi.Sticker) bool { return !s.IsAnimated && !s.IsVideo }
 
 // sizeOf is the largest size within the goal, else the smallest beyond it.
 func sizeOf(sizes []botapi.PhotoSize) botapi.PhotoSize {

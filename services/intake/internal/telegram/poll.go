@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,10 @@ import (
 const (
 	batch   = 100 // updates of a poll
 	maxOpen = 512 // updates in lanes; only a server that does not go by offsets fills them
+
+	// busyPoll is for polls while something is not done. They are answered at once, as the server has that still. One that asks
+	// for less than this is slowed down to it when it has the offset of the one before.
+	busyPoll = 3 * time.Second
 )
 
 // poller asks for updates and gives them to lanes; the offset by which it asks is window's.
@@ -25,17 +30,24 @@ type poller struct {
 	idle    backoff
 
 	mu     sync.Mutex
-	window window        // guarded by mu
-	full   bool          // guarded by mu; the last answer held all that one can: there may be more
-	wake   chan struct{} // has room for one: something is done
-	asked  int64         // offset of the last poll
+	window window          // guarded by mu
+	begun  map[int64]*item // guarded by mu; what is in the lanes, also when the window has forgotten it
+	full   bool            // guarded by mu; the last answer held all that one can: there may be more
+	wake   chan struct{}   // has room for one: something is done, or an album waits
+	asked  int64           // offset of the last poll
 }
 
 func newPoller(b *bot, me botapi.User) *poller {
-	p := &poller{clerk: &clerk{bot: b, me: me}, trouble: b.trouble(), idle: b.pace.retry(), wake: make(chan struct{}, 1)}
+	p := &poller{
+		clerk: &clerk{bot: b, me: me}, trouble: b.trouble(), idle: b.pace.retry(),
+		begun: map[int64]*item{}, wake: make(chan struct{}, 1),
+	}
 	p.finish = func(ids []int64) {
 		p.mu.Lock()
 		p.window.finish(ids...)
+		for _, id := range ids {
+			delete(p.begun, id)
+		}
 		p.mu.Unlock()
 		ring(p.wake)
 	}
@@ -44,7 +56,7 @@ func newPoller(b *bot, me botapi.User) *poller {
 		defer p.mu.Unlock()
 		return p.full
 	}
-	p.lanes = lanes{handle: p.handle, wait: b.pace.Album, more: p.crowded}
+	p.lanes = lanes{handle: p.handle, quiet: b.pace.Album, resting: func() { ring(p.wake) }}
 	return p
 }
 
@@ -69,7 +81,7 @@ func (p *poller) loop(ctx context.Context) error {
 		}
 		timeout := p.pace.Poll
 		if busy {
-			timeout = 0
+			timeout = min(timeout, busyPoll)
 		}
 		began := time.Now()
 		p.asked = offset
@@ -83,7 +95,7 @@ func (p *poller) loop(ctx context.Context) error {
 		}
 		p.trouble.end()
 		p.state.set(Polling)
-		anew, err := p.took(ctx, offset, got)
+		anew, err := p.took(ctx, offset, got, began)
 		if err != nil {
 			return err
 		}
@@ -105,8 +117,11 @@ func (p *poller) turn(ctx context.Context) (offset int64, busy, ok bool) {
 	for late := false; ctx.Err() == nil; {
 		p.mu.Lock()
 		offset, busy = p.window.offset()
+		// Where more waits at the server, albums at the end of the answer are all that is not done: the next answer has their rest,
+		// and need not be waited for. With the same offset it would hold one update.
+		rest := p.full && offset != p.asked && len(p.window.flying) == p.lanes.rests()
 		p.mu.Unlock()
-		if crowded := p.lanes.size() >= maxOpen; !busy && !crowded || late && !crowded {
+		if (!busy || late || rest) && p.lanes.size() < maxOpen {
 			return offset, busy, true
 		}
 		select {
@@ -121,7 +136,7 @@ func (p *poller) turn(ctx context.Context) (offset int64, busy, ok bool) {
 }
 
 // took takes in the answer to a poll. again says that it is no reason to ask again at once.
-func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate) (again bool, err error) {
+func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate, began time.Time) (again bool, err error) {
 	byID := make(map[int64]botapi.RawUpdate, len(got))
 	ids := make([]int64, 0, len(got))
 	for _, u := range got {
@@ -145,6 +160,7 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate)
 	fresh, again := p.window.take(offset, ids)
 	p.full = len(got) >= batch
 	p.mu.Unlock()
+	a := &polled{began: began, at: time.Now(), ids: ids, full: len(got) >= batch}
 	guessed := len(got) > 0 // all numbers: they may come again under others
 	for _, u := range got {
 		guessed = guessed && u.MadeUp
@@ -153,11 +169,25 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate)
 		p.state.saw(id)
 		if u := byID[id]; u.MadeUp {
 			p.finish([]int64{id})
-		} else {
-			p.lanes.add(ctx, newItem(id, u.Data))
+		} else if it := newItem(id, u.Data); p.begin(it) {
+			it.came = a
+			p.lanes.add(ctx, it)
 		}
 	}
+	p.lanes.heard(a)
 	return again || guessed, nil
+}
+
+// begin is false for an update that is in the lanes already: the window has forgotten it, and the server has not. When that one is
+// done this one is, too. Another with its number is not it.
+func (p *poller) begin(it *item) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if has := p.begun[it.id]; has != nil && bytes.Equal(has.raw, it.raw) {
+		return false
+	}
+	p.begun[it.id] = it
+	return true
 }
 
 // unhook removes a webhook that keeps updates from being polled for. Whoever has set it is to find that in the log.

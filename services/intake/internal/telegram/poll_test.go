@@ -178,6 +178,50 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// What is at work and comes again, as the window has forgotten it, is not done once more.
+func TestWorkComesAgain(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	release := make(chan struct{})
+	h.submit = func(ctx context.Context, r wire.Request) error {
+		if r.Text == "slow" {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	}
+	run(t, h, s.URL())
+	s.Say("", faketelegram.Private(bob), bob, "before")
+	h.waitFor(t, 1)
+	confirmed(t, s)
+	s.Say("", faketelegram.Private(ann), ann, "slow")
+	until(t, s, "it is sent", func(s *faketelegram.Server) bool { return s.Report().Sent >= 2 })
+	for range 3 {
+		before := s.Report()
+		s.Replay("", 1)
+		until(t, s, "it is sent again, and taken", func(s *faketelegram.Server) bool {
+			now := s.Report()
+			return now.Sent-before.Sent > now.Polls-before.Polls && now.Polls-before.Polls >= 3
+		})
+	}
+	close(release)
+	s.Say("", faketelegram.Private(ann), ann, "end")
+	h.waitFor(t, 3)
+	confirmed(t, s)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, a := range h.judged {
+		if a.User == ann.ID {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("two messages were handled %d times", n)
+	}
+}
+
 // An update that nobody can read is kept, without the token, and those around it go on.
 func TestPoison(t *testing.T) {
 	s, h := fake(t, faketelegram.Options{}), newHouse()
@@ -268,86 +312,6 @@ func TestRefusalsAndFailures(t *testing.T) {
 	r.logged(t, "telegram updates wait: they cannot be taken in now", "wait no longer")
 }
 
-// An album with another chat's update between its parts is one message. While that update is not done no part of the album is
-// confirmed, or a process that dies then would find the rest alone.
-func TestAlbum(t *testing.T) {
-	s, h := fake(t, faketelegram.Options{}), newHouse()
-	h.submit = func(ctx context.Context, r wire.Request) error {
-		if r.Session == annSession {
-			return nil
-		}
-		<-ctx.Done()
-		return fault.New(fault.Timeout, "stopped")
-	}
-	photo := func(text string) {
-		s.Say("", faketelegram.Private(ann), ann, text, faketelegram.Album("g1"),
-			faketelegram.Photo(faketelegram.Attachment{Data: []byte(jpeg + text)}))
-	}
-	photo("first")
-	photo("")
-	s.Say("", faketelegram.Private(bob), bob, "between")
-	photo("third")
-	r := run(t, h, s.URL())
-	h.waitFor(t, 1)
-	polls := s.Report().Polls
-	until(t, s, "more polls", func(s *faketelegram.Server) bool { return s.Report().Polls >= polls+3 })
-	r.stop(t)
-	if n := s.Report().Confirmed; n != 0 {
-		t.Fatalf("%d updates are confirmed", n)
-	}
-	h.submit = nil
-	run(t, h, s.URL())
-	got := h.waitFor(t, 2)
-	confirmed(t, s)
-	if a := got[0]; a.Text != "first\nthird" || len(a.Files) != 3 || a.Key != "tg.123456789."+a.Native {
-		t.Errorf("%q with %d files, key %s", a.Text, len(a.Files), a.Key)
-	}
-	if n := len(h.texts("")); n != 2 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-// The process dies between two parts of an album that came far from each other: all of it comes again, and the second part is not
-// taken for what is in the journal already.
-func TestLateAlbum(t *testing.T) {
-	s, h := fake(t, faketelegram.Options{}), newHouse()
-	photo := func(text string) int {
-		return s.Say("", faketelegram.Private(ann), ann, text, faketelegram.Album("g1"),
-			faketelegram.Photo(faketelegram.Attachment{Data: []byte(jpeg + text)}))
-	}
-	photo("first")
-	photo("second")
-	stop := make(chan struct{})
-	h.submit = func(ctx context.Context, r wire.Request) error { // the first part is taken; nothing is confirmed before the end
-		select {
-		case <-stop:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		default:
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		sid := session.ID(r.Session)
-		h.requests = append(h.requests, r)
-		h.known[string(sid)+" "+r.Key] = len(h.requests)
-		h.change()
-		return fault.New(fault.Timeout, "nobody knows whether it was taken")
-	}
-	r := run(t, h, s.URL())
-	h.waitFor(t, 1)
-	r.stop(t)
-	close(stop)
-	third := photo("third")
-	photo("fourth")
-	run(t, h, s.URL())
-	got := h.waitFor(t, 2)
-	confirmed(t, s)
-	if a := got[len(got)-1]; a.Text != "third\nfourth" || len(a.Files) != 2 || a.Native != fmt.Sprint(third) || a.Key != "tg.123456789."+a.Native {
-		t.Errorf("%q with %d files, key %s, native %s", a.Text, len(a.Files), a.Key, a.Native)
-	}
-}
-
 // A command in a chat where nothing was said yet is answered, not passed over.
 func TestCommandBeforeAnything(t *testing.T) {
 	s, h := fake(t, faketelegram.Options{}), newHouse()
@@ -432,8 +396,32 @@ func TestAccess(t *testing.T) {
 		t.Errorf("after the move: %+v", last)
 	}
 	r.logged(t, "messages of a telegram group that is not listed are ignored", `channels.telegram.bot.groups: {\"-100888\": {}}`)
-	if n := strings.Count(r.log.String(), "not listed are ignored"); n != 1 {
-		t.Errorf("it is said %d times", n)
+	r.logged(t, "the configuration may keep the old one")
+	for _, text := range []string{"not listed are ignored", "has another number"} {
+		if n := strings.Count(r.log.String(), text); n != 1 {
+			t.Errorf("%q is said %d times", text, n)
+		}
+	}
+}
+
+// Somebody who is not told a code, as others wait, is seen in the log: once, not for each message.
+func TestCrowdAtTheDoor(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	h.policy = access.Policy{Mode: access.Pairing}
+	r := run(t, h, s.URL())
+	for i := range int64(6) {
+		u := faketelegram.User{ID: 2000 + i, FirstName: "U"}
+		s.Say("", faketelegram.Private(u), u, whisper)
+		s.Say("", faketelegram.Private(u), u, whisper)
+		h.wait(t, "a verdict", func() bool { return len(h.judged) == int(2*i+2) })
+	}
+	confirmed(t, s)
+	if n := len(h.texts("")); n != access.MaxOpen {
+		t.Errorf("%d are told a code", n)
+	}
+	said := r.log.String()
+	if n := strings.Count(said, "level=INFO msg=\"a stranger is not asked: three already wait\""); n != 1 || !strings.Contains(said, "jetclaw pairing list") {
+		t.Errorf("it is said %d times:\n%s", n, said)
 	}
 }
 

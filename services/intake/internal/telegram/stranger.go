@@ -45,10 +45,15 @@ func (r *reminders) due(chat int64, now time.Time) bool {
 	return true
 }
 
-// ignored notes who was not let in. The operator of a bot in a group that is not listed would else not know why it is silent.
+// ignored notes who was not let in. The operator would else not know why the bot is silent in a group that is not listed, or to
+// somebody who wants to be let in.
 func (c *clerk) ignored(l letter, v access.Verdict) {
 	if unlisted(l, v) && c.unlisted.due(l.attempt.Chat, time.Now()) {
 		c.log.Info("messages of a telegram group that is not listed are ignored", "chat", l.attempt.Chat, "to_list_it_add", c.line(l.attempt.Chat))
+		return
+	}
+	if notAsked(l, v) && c.waiting.due(0, time.Now()) {
+		c.log.Info("a stranger is not asked: three already wait", "user", l.attempt.User, "do", "jetclaw pairing list")
 		return
 	}
 	c.log.Debug("telegram: ignored", "chat", l.attempt.Chat, "kind", l.attempt.Kind, "reason", v.Reason)
@@ -57,6 +62,11 @@ func (c *clerk) ignored(l letter, v access.Verdict) {
 // unlisted says whether a verdict is because of the group, whoever wrote there.
 func unlisted(l letter, v access.Verdict) bool {
 	return v.Kind == access.Ignore && inGroup(l) && v.Reason == fmt.Sprintf("group %d is not listed", l.attempt.Chat)
+}
+
+// notAsked says whether a verdict is because others wait to be let in.
+func notAsked(l letter, v access.Verdict) bool {
+	return v.Kind == access.Ignore && v.Reason == fmt.Sprintf("%d people wait at this door already, user %d is not asked", access.MaxOpen, l.attempt.User)
 }
 
 func inGroup(l letter) bool { return strings.HasSuffix(l.attempt.ChatKind, "group") }

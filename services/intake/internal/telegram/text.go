@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/services/intake/thread"
 	"github.com/jetclaw/jetclaw/services/internal/botapi"
 )
 
@@ -54,6 +56,9 @@ func bodyOf(m *botapi.Message, me botapi.User) body {
 			b.text = name + text[len(marked):]
 		}
 	}
+	if m.Text != "" && forwardedBy(m) == "" {
+		b.text = lowered(b.text)
+	}
 	if line := lineOf(m); line != "" {
 		b.text = strings.TrimPrefix(b.text+"\n"+line, "\n")
 	}
@@ -61,6 +66,20 @@ func bodyOf(m *botapi.Message, me botapi.User) body {
 		b.text = ""
 	}
 	return b
+}
+
+// lowered is a text with its first word in small letters, if that is a command of ours: phones begin a text with a large one. All
+// other words are the agent's to read.
+func lowered(text string) string {
+	n := strings.IndexFunc(text, unicode.IsSpace)
+	if n < 0 {
+		n = len(text)
+	}
+	name, ok := strings.CutPrefix(strings.ToLower(text[:min(n, maxPart)]), "/")
+	if ok && (thread.IsVerb(messagev1.Verb(name)) || name == "start" || name == "reset") {
+		return "/" + name + text[n:]
+	}
+	return text
 }
 
 func isName(name string, me botapi.User) bool {
@@ -128,7 +147,7 @@ func lineOf(m *botapi.Message) string {
 		return "[poll " + brief(m.Poll.Question, 2*maxPart) + " — " + strings.Join(options[:min(len(options), 20)], " / ") + "]"
 	case m.Dice != nil:
 		return "[dice " + brief(m.Dice.Emoji, maxPart) + " " + strconv.Itoa(m.Dice.Value) + "]"
-	case m.Sticker != nil:
+	case m.Sticker != nil && !isPictured(m.Sticker): // else it is a file
 		return strings.TrimSuffix("[sticker "+brief(m.Sticker.Emoji, maxPart), " ") + "]"
 	}
 	return ""
