@@ -34,6 +34,7 @@ type bot struct {
 	unlisted  reminders // by chat: groups that are not listed
 	moves     reminders // by the number before: groups that have moved
 	waiting   reminders // of the bot: strangers that are not told a code
+	places    reminders // where it was added and removed
 }
 
 func newBot(b Bot, c Config) (*bot, error) {

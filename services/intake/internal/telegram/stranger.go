@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -76,17 +77,25 @@ func (c *clerk) line(chat int64) string {
 	return fmt.Sprintf(`channels.telegram.%s.groups: {"%d": {}}`, c.Account, chat)
 }
 
+// once is the level of what anybody can have happen as often as they like: it is told once an hour a chat.
+func (c *clerk) once(chat int64) slog.Level {
+	if c.places.due(chat, time.Now()) {
+		return slog.LevelInfo
+	}
+	return slog.LevelDebug
+}
+
 // member says what has become of the bot in a chat. Nothing follows from it.
 func (c *clerk) member(ctx context.Context, l letter) error {
 	chat := l.attempt.Chat
 	gone := l.status == "left" || l.status == "kicked"
 	switch {
 	case !inGroup(l) && gone:
-		c.log.Info("a person has blocked the telegram bot", "chat", chat)
+		c.log.Log(ctx, c.once(chat), "a person has blocked the telegram bot", "chat", chat)
 	case !inGroup(l):
-		c.log.Info("a person has started the telegram bot", "chat", chat)
+		c.log.Log(ctx, c.once(chat), "a person has started the telegram bot", "chat", chat)
 	case gone:
-		c.log.Info("the telegram bot is no longer in a group", "chat", chat, "status", l.status)
+		c.log.Log(ctx, c.once(chat), "the telegram bot is no longer in a group", "chat", chat, "status", l.status)
 	default:
 		l.attempt.Addressed = true
 		v, err := c.judge(ctx, l) // in a group this asks, and changes nothing
@@ -96,7 +105,7 @@ func (c *clerk) member(ctx context.Context, l letter) error {
 		if unlisted(l, v) && c.unlisted.due(chat, time.Now()) {
 			c.log.Info("the telegram bot is in a group that is not listed: what is written there is ignored", "chat", chat, "to_list_it_add", c.line(chat))
 		} else {
-			c.log.Info("the telegram bot is in a group", "chat", chat, "status", l.status)
+			c.log.Log(ctx, c.once(chat), "the telegram bot is in a group", "chat", chat, "status", l.status)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -224,4 +225,20 @@ func TestEpisode(t *testing.T) {
 			t.Errorf("%d lines:\n%s", n, log)
 		}
 	})
+}
+
+// A stranger who blocks the bot and starts it again, or moves groups about, does not fill the log.
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	r := run(t, h, s.URL())
+	for i := range 500 {
+		status := []string{"kicked", "member"}[i%2]
+		s.Inject(json.RawMessage(fmt.Sprintf(`{"my_chat_member":{"date":1,"from":{"id":666,"first_name":"x"},"chat":{"id":666,"type":"private"},"new_chat_member":{"status":%q}}}`, status)))
+		s.Inject(json.RawMessage(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":%d,"type":"group"},"migrate_to_chat_id":%d}}`, i+1, -1000-i, -100000-i)))
+	}
+	confirmed(t, s)
+	r.stop(t)
+	if n := strings.Count(r.log.String(), "level=INFO"); n > 300 {
+		t.Errorf("%d lines", n)
+	}
 }
