@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,22 +138,23 @@ func (p *poller) turn(ctx context.Context) (offset int64, busy, ok bool) {
 
 // took takes in the answer to a poll. again says that it is no reason to ask again at once.
 func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate, began time.Time) (again bool, err error) {
+	known := slices.ContainsFunc(got, func(u botapi.RawUpdate) bool { return !u.MadeUp })
 	byID := make(map[int64]botapi.RawUpdate, len(got))
 	ids := make([]int64, 0, len(got))
 	for _, u := range got {
 		if u.MadeUp {
-			// It has no number to know it by when it comes again, and the offset passes it with its neighbours: it is kept first.
+			// It has no number to know it by when it comes again, and the offset passes it with the next that has one: it is kept at
+			// once. A guess must not confirm anything: it may be the number of one that comes after it. Only where an answer holds
+			// nothing else, and no more, it would be in the way of all for ever.
 			sum := sha256.Sum256(u.Data)
 			if err := p.keep(ctx, p.key("q"+hex.EncodeToString(sum[:16])), "", u.Data, "it has no update_id that can be read"); err != nil {
 				return false, err
 			}
-			if u.ID == 0 {
+			if u.ID == 0 || known || len(got) < batch {
 				continue
 			}
 		}
-		if _, twice := byID[u.ID]; !twice || byID[u.ID].MadeUp {
-			byID[u.ID] = u
-		}
+		byID[u.ID] = u
 		ids = append(ids, u.ID)
 	}
 	p.mu.Lock()
@@ -161,10 +163,6 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate,
 	p.full = len(got) >= batch
 	p.mu.Unlock()
 	a := &polled{began: began, at: time.Now(), ids: ids, full: len(got) >= batch}
-	guessed := len(got) > 0 // all numbers: they may come again under others
-	for _, u := range got {
-		guessed = guessed && u.MadeUp
-	}
 	for _, id := range fresh {
 		p.state.saw(id)
 		if u := byID[id]; u.MadeUp {
@@ -175,7 +173,7 @@ func (p *poller) took(ctx context.Context, offset int64, got []botapi.RawUpdate,
 		}
 	}
 	p.lanes.heard(a)
-	return again || guessed, nil
+	return again || len(got) > 0 && !known, nil
 }
 
 // begin is false for an update that is in the lanes already: the window has forgotten it, and the server has not. When that one is

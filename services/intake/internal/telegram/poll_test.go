@@ -499,3 +499,23 @@ func TestMovedGroupCountsAnew(t *testing.T) {
 		t.Errorf("the edit is of %s, want %s", got[6].Edits, first)
 	}
 }
+
+// What has no number that can be read must not confirm what comes after it under the number that was guessed for it.
+func TestGuessedNumbersConfirmNothing(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	run(t, h, s.URL())
+	want := []string{"0"}
+	s.Say("", faketelegram.Private(ann), ann, "0")
+	h.waitFor(t, 1)
+	for i := 1; i <= 5; i++ {
+		s.Inject(json.RawMessage(fmt.Sprintf(`{"update_id":"no number %d"}`, i)))
+		h.wait(t, "it is kept aside", func() bool { return len(h.bad) == i })
+		s.Say("", faketelegram.Private(ann), ann, fmt.Sprint(i))
+		want = append(want, fmt.Sprint(i))
+		h.waitFor(t, i+1)
+	}
+	confirmed(t, s)
+	if got := h.texts(""); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
