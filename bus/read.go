@@ -132,7 +132,12 @@ func (u Usage) Full() float64 {
 }
 
 // Usage asks how full the journal is.
-func (j *Journal) Usage(ctx context.Context) (Usage, error) {
+func (j *Journal) Usage(ctx context.Context) (Usage, error) { return j.c.usage(ctx, subject.Journal) }
+
+// FileUsage asks how full the object store is: attachments, and bodies of events that are too large for the journal.
+func (c *Conn) FileUsage(ctx context.Context) (Usage, error) { return c.usage(ctx, blobStream) }
+
+func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
 	var resp struct {
 		Config struct {
 			MaxBytes int64 `json:"max_bytes"`
@@ -140,11 +145,11 @@ func (j *Journal) Usage(ctx context.Context) (Usage, error) {
 		State jetstream.StreamState `json:"state"`
 		Error *jetstream.APIError   `json:"error"`
 	}
-	if err := j.c.api(ctx, "STREAM.INFO."+subject.Journal, struct{}{}, &resp); err != nil {
-		return Usage{}, fmt.Errorf("usage of the journal: %w", err)
+	if err := c.api(ctx, "STREAM.INFO."+stream, struct{}{}, &resp); err != nil {
+		return Usage{}, fmt.Errorf("usage of %s: %w", stream, err)
 	}
 	if resp.Error != nil {
-		return Usage{}, fault.New(fault.Unavailable, "usage of the journal: %w", resp.Error)
+		return Usage{}, fault.New(fault.Unavailable, "usage of %s: %w", stream, resp.Error)
 	}
 	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq}
 	if resp.Config.MaxBytes > 0 {

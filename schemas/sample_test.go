@@ -105,7 +105,7 @@ var samples = []envelope.Body{
 	},
 	approvalv1.Requested{
 		Approval: "ab2c3d4e5f6", Request: request, Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md",
-		Grant: "2c26", Approvers: []string{"local", "telegram:12345"}, Expires: deadline, Text: "May I?",
+		Grant: "2c26", Approvers: []string{"local", "telegram:12345"}, Expires: deadline, Text: "May I? /approve", Ways: "/approve",
 	},
 	approvalv1.Decided{Ref: question, Answer: answer, Edited: &request, Reason: "not today", Answers: []string{"k1"}, Text: "Allowed."},
 	approvalv1.Expired{Ref: question, Text: "Nobody has answered."},

@@ -36,6 +36,8 @@ type Requested struct {
 	Approvers []string  `json:"approvers"` // identities that may decide
 	Expires   time.Time `json:"expires"`   // at this instant it is expired
 	Text      string    `json:"text"`      // the whole question, as a channel shows it
+	// Ways is the end of Text that says how to answer by writing. A channel with buttons leaves it out.
+	Ways string `json:"ways,omitempty"`
 }
 
 // Decided is a person's answer; the first one counts.

@@ -76,7 +76,7 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 func (s *Service) itemOf(ctx context.Context, w actor.Work[delivery.State], i delivery.Item, claim deliveryv1.Started) (channel.Item, error) {
 	out := channel.Item{
 		Session: w.Session, Delivery: claim.Delivery, Attempt: claim.Attempt, Repeat: claim.Repeat, Part: claim.Part,
-		Kind: i.Kind, Text: i.Text, Answers: i.Answers, Approval: i.Approval, Always: i.Always, Reply: i.Reply,
+		Kind: i.Kind, Text: i.Text, Answers: i.Answers, Approval: i.Approval, Always: i.Always, Ways: i.Ways, Reply: i.Reply,
 	}
 	if i.Draft != nil && claim.Part == 0 {
 		out.Draft = i.Draft.Receipt
@@ -95,7 +95,7 @@ func (s *Service) itemOf(ctx context.Context, w actor.Work[delivery.State], i de
 			return out, err
 		default:
 			if b, ok := e.Body.(approvalv1.Requested); ok {
-				out.Prompt.Text = b.Text
+				out.Prompt.Text, out.Prompt.Ways = b.Text, b.Ways
 			}
 		}
 	}

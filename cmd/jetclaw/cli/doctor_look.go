@@ -33,6 +33,15 @@ func examineStore(ctx context.Context, x *examined, e app.Env, c app.Client) err
 		l, hint = warning, "at 90 % new messages are refused: jetclaw sessions prune, or a higher bus.max_bytes"
 	}
 	x.add("journal", l, hint, "%d of %d MB are used (%.0f %%)", u.Bytes>>20, u.MaxBytes>>20, 100*u.Full())
+	files, err := c.Conn.FileUsage(ctx)
+	if err != nil {
+		return err
+	}
+	l, hint = fine, ""
+	if files.Full() >= storeAlarm {
+		l, hint = warning, "from 75 % on files that people send are not kept: delete sessions (jetclaw sessions prune)"
+	}
+	x.add("files", l, hint, "%d of %d MB are used (%.0f %%)", files.Bytes>>20, files.MaxBytes>>20, 100*files.Full())
 	if e.Config.Remote.URL == "" {
 		promise := "an event that was acknowledged is on disk"
 		if e.Config.Bus.Sync == "interval" {

@@ -119,7 +119,7 @@ func (a Approval) requested(r Rules) approvalv1.Requested {
 	if a.Always() {
 		b.Fixed, b.Grant = a.Parked.Fixed, a.Parked.Grant
 	}
-	b.Text = a.question(b)
+	b.Text, b.Ways = a.question(b)
 	return b
 }
 

@@ -39,21 +39,25 @@ func quoted(text string) string {
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// question is the whole question for a text channel.
-func (a Approval) question(b approvalv1.Requested) string {
+// question is the whole question for a text channel, and the end of it that says how to answer there.
+func (a Approval) question(b approvalv1.Requested) (text, ways string) {
 	var t strings.Builder
 	fmt.Fprintf(&t, "Approval %s: may %s run?\n", a.ID, oneLine(b.Tool))
 	for _, why := range b.Why {
 		fmt.Fprintf(&t, "- %s\n", oneLine(why))
 	}
 	fmt.Fprintf(&t, "Exactly this would run:\n%s\n", quoted(b.Shown))
-	fmt.Fprintf(&t, "It is open until %s; then the answer is no.\n", clock(b.Expires))
-	fmt.Fprintf(&t, "/approve %s allows it once.\n", a.ID)
 	if b.Grant != "" {
-		fmt.Fprintf(&t, "/approve %s always allows it from now on: %s.\n", a.ID, oneLine(b.Fixed))
+		fmt.Fprintf(&t, "Always would mean, from now on: %s.\n", oneLine(b.Fixed))
 	}
-	fmt.Fprintf(&t, "/deny %s and a reason says no.", a.ID)
-	return t.String()
+	fmt.Fprintf(&t, "It is open until %s; then the answer is no.", clock(b.Expires))
+	var w strings.Builder
+	fmt.Fprintf(&w, "\n/approve %s allows it once.\n", a.ID)
+	if b.Grant != "" {
+		fmt.Fprintf(&w, "/approve %s always allows it from now on.\n", a.ID)
+	}
+	fmt.Fprintf(&w, "/deny %s and a reason says no.", a.ID)
+	return t.String() + w.String(), w.String()
 }
 
 func (a Approval) decidedText(b approvalv1.Decided, shown string) string {

@@ -21,6 +21,7 @@ type Item struct {
 	Answers  []string // ids of the messages, commands and decisions that it answers
 	Approval string   // id of the approval that Kind "approval.…" is about, so that a channel can offer buttons; carries no authority
 	Always   bool     // Kind "approval.requested": it may be allowed for always
+	Ways     string   // Kind "approval.requested": the end of Text that says how to answer by writing
 	Part     int      // which part of it is to be sent, from 0: Receipt.More asks for the next
 	// Draft is the receipt of the message that showed the answer as it came, and is to become this item's first part; "" for none.
 	Draft string
@@ -33,7 +34,8 @@ type Item struct {
 // Prompt is a question that was shown, with its receipt.
 type Prompt struct {
 	Receipt string // of its last part, which has the buttons
-	Text    string
+	Text    string // with Ways
+	Ways    string
 }
 
 // Receipt is what a channel gives for what it took.

@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "5"
+const Version = "6"
 
 // stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."
@@ -91,7 +91,7 @@ func last[E any](list []E, e E, most int) []E {
 func (s State) approval(ev envelope.Event, b approvalv1.Event) State {
 	switch b := b.(type) {
 	case approvalv1.Requested:
-		return s.push(ev, item{text: b.Text, approval: b.Approval, always: b.Grant != ""})
+		return s.push(ev, item{text: b.Text, ways: b.Ways, approval: b.Approval, always: b.Grant != ""})
 	case approvalv1.Decided:
 		return s.push(ev, item{text: b.Text, approval: b.Approval, answers: b.Answers})
 	case approvalv1.Expired:
@@ -133,6 +133,7 @@ type item struct {
 	answers  []string
 	approval string
 	always   bool
+	ways     string
 	draft    *Draft
 }
 
@@ -143,7 +144,7 @@ func (s State) push(ev envelope.Event, i item) State {
 		return s
 	}
 	it := Item{
-		Name: name, Kind: ev.Kind(), Text: i.text, Approval: i.approval, Always: i.always, Answers: slices.Clone(i.answers),
+		Name: name, Kind: ev.Kind(), Text: i.text, Approval: i.approval, Always: i.always, Ways: i.ways, Answers: slices.Clone(i.answers),
 		Draft: i.draft, Reply: s.native(i.answers), Phase: Pending, Last: ev.ID,
 	}
 	if it.Draft != nil {

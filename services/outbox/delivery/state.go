@@ -72,6 +72,7 @@ type Item struct {
 	Answers []string `json:"answers,omitempty"` // ids of the messages, commands and decisions that it answers
 	// Approval is the id of the approval that it is about; "" for all else.
 	Approval string    `json:"approval,omitempty"`
+	Ways     string    `json:"ways,omitempty"`   // the end of Text that a channel with buttons leaves out
 	Always   bool      `json:"always,omitempty"` // that may be given for always
 	Cursor   uint64    `json:"cursor,omitempty"` // of the event that carries it; kept with Approval
 	At       time.Time `json:"at,omitzero"`      // of the event; kept with Draft

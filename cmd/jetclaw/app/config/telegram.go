@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,11 +98,14 @@ func (c *Config) ResolveBot(r Resolver, file, name string, bot *Telegram) ([]War
 		}
 		return w, err
 	}
-	w, err := resolve(at+".token", &bot.Token, func(s string) bool { return only(s, ":_-") }, "this is no token of a bot: letters, digits, : _ and -")
+	w, err := resolve(at+".token", &bot.Token, botToken.MatchString, "this is no token of a bot, which has the form 123456789:AAH…")
 	more, serr := resolve(at+".webhook.secret", &bot.Webhook.Secret, func(s string) bool { return len(s) <= maxWebhookSecret && only(s, "_-") },
 		"the secret of a webhook has 1 to "+strconv.Itoa(maxWebhookSecret)+" letters, digits, _ and -")
 	return append(w, more...), errors.Join(err, serr)
 }
+
+// botToken is the form of a token: the number of the bot, and its secret.
+var botToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]{10,}$`)
 
 // maxWebhookSecret is the longest one that Telegram takes (Bot API: setWebhook, secret_token).
 const maxWebhookSecret = 256

@@ -147,13 +147,14 @@ func TestTheBotOfTheEnvironment(t *testing.T) {
 func TestSecretsOfABot(t *testing.T) {
 	c := parse(t, "channels: {telegram: {b: {token: env:T, webhook: {url: \"https://h/x\", listen: \"127.0.0.1:1\", secret: env:S}}}}\n")
 	for _, tc := range []struct{ token, secret, want string }{
-		{"123456:AA-bb_cc", "s-e_cret9", ""},
-		{"sampleToken", strings.Repeat("x", 256), ""},
+		{"123456:AA-bb_cc-dd", "s-e_cret9", ""},
+		{"1:sampleToken", strings.Repeat("x", 256), ""},
+		{"hello", "s", "c.yaml:1:34: channels.telegram.b.token: env:T: this is no token of a bot, which has the form 123456789:AAH…"},
 		{"123:hunter22/../x", "s", "c.yaml:1:34: channels.telegram.b.token: env:T: this is no token of a bot"},
-		{"123:a", "hunter22.", "c.yaml:1:102: channels.telegram.b.webhook.secret: env:S: the secret of a webhook has 1 to 256 letters, digits, _ and -"},
-		{"123:a", strings.Repeat("x", 257), "the secret of a webhook has"},
+		{"123:abcdefghij", "hunter22.", "c.yaml:1:102: channels.telegram.b.webhook.secret: env:S: the secret of a webhook has 1 to 256 letters, digits, _ and -"},
+		{"123:abcdefghij", strings.Repeat("x", 257), "the secret of a webhook has"},
 		{"", "x", "the environment variable is not set"},
-		{"123:a", "", "channels.telegram.b.webhook.secret: env:S: the environment variable is not set"},
+		{"123:abcdefghij", "", "channels.telegram.b.webhook.secret: env:S: the environment variable is not set"},
 	} {
 		var known []string
 		r := Resolver{

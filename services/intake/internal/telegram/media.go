@@ -159,14 +159,15 @@ func (c *clerk) file(ctx context.Context, sid session.ID, chat int64, a attachme
 }
 
 // allowance is how long a file of a chat may take. While the queue is so long that what others write cannot come before it gets
-// shorter, all files of a chat together may take no longer than one.
+// shorter, all files of a chat together may take no longer than a quarter of what one may take otherwise.
 func (c *clerk) allowance(chat int64) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.crowded == nil || !c.crowded() {
 		clear(c.spent)
+		return c.pace.Fetch
 	}
-	return c.pace.Fetch - c.spent[chat]
+	return c.pace.Fetch/4 - c.spent[chat]
 }
 
 func (c *clerk) spend(chat int64, took time.Duration) {

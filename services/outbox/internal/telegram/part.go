@@ -28,6 +28,9 @@ func partsOf(i channel.Item) []format.Part {
 		text, es := format.Render(i.Text)
 		return some(format.Split(text, es, maxUnits))
 	}
+	if buttonsOf(i) != nil {
+		return plain(strings.TrimSuffix(i.Text, i.Ways))
+	}
 	return plain(i.Text)
 }
 

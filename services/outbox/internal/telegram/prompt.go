@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
@@ -41,7 +42,7 @@ func buttonsOf(i channel.Item) [][]botapi.Button {
 
 // settle shows in a question what became of it, without its buttons. settled is false when that has to be a message of its own.
 func (a *attempt) settle(ctx context.Context) (settled bool, _ *channel.Error) {
-	question, became := plain(a.item.Prompt.Text), plain(a.item.Text)
+	question, became := plain(strings.TrimSuffix(a.item.Prompt.Text, a.item.Prompt.Ways)), plain(a.item.Text)
 	text := question[len(question)-1].Text + "\n\n" + became[0].Text
 	if len(became) == 1 && format.Units(text) <= format.MaxUnits {
 		return a.edit(ctx, a.item.Prompt.Receipt, message{Part: format.Part{Text: text}})
