@@ -24,7 +24,9 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 		return err
 	}
 	for _, n := range notes {
-		e.Notice(n)
+		if !e.Silent {
+			e.Notice(n)
+		}
 	}
 	catalog, err := turns.NewCatalog(catalogOf(setup, e.Config.Models))
 	if err != nil {
@@ -39,7 +41,9 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 	for _, name := range append(slices.Sorted(maps.Keys(e.Config.Agents)), config.MainAgent) {
 		p.taking.Agents[name] = e.agent(name, setup)
 	}
-	e.noteUnpriced(p.taking, setup)
+	if !e.Silent {
+		e.noteUnpriced(p.taking, setup)
+	}
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 type Env struct {
 	Home    home.Home
 	Config  *config.Config
+	Silent  bool                             // the command asks no model: notes about models are left out
 	Lookup  func(name string) (string, bool) // the environment
 	Environ func() []string                  // all of it, as NAME=value
 	Secrets *logs.Redactor                   // is told every secret

@@ -66,12 +66,18 @@ ones a very long list leaves out.`,
 	return c
 }
 
-// visit lets fn talk to a jetclaw until it is done, or the person has enough.
+// visit lets fn, which has no model asked, talk to a jetclaw until it is done, or the person has enough.
 func (s *shell) visit(ctx context.Context, command string, fn func(context.Context, app.Env, app.Client) error) error {
+	return s.meet(ctx, command, true, fn)
+}
+
+// meet is visit for what may have a model asked, which is then told of; silent: not.
+func (s *shell) meet(ctx context.Context, command string, silent bool, fn func(context.Context, app.Env, app.Client) error) error {
 	e, err := s.env(command, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
+	e.Silent = silent
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return e.WithServices(ctx, func(ctx context.Context, c app.Client) error { return fn(ctx, e, c) })

@@ -119,7 +119,7 @@ func (s *shell) editedArguments(file string) (json.RawMessage, error) {
 }
 
 func (s *shell) decide(ctx context.Context, command string, r approvals.DecideRequest, o decideOptions) error {
-	return s.visit(ctx, command, func(ctx context.Context, _ app.Env, c app.Client) error {
+	return s.meet(ctx, command, false, func(ctx context.Context, _ app.Env, c app.Client) error {
 		v, err := getApproval(ctx, c.Conn, r.Approval)
 		if err != nil {
 			return err

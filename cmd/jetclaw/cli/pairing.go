@@ -160,6 +160,10 @@ func (s *shell) approvePairing(ctx context.Context, r intake.PairingApproveReque
 		if _, err := fmt.Fprintln(s.out, approvedText(a)); err != nil {
 			return err
 		}
+		if !a.Owner {
+			fmt.Fprintln(s.err, "note: what an agent asks a person to allow is for owners to decide; "+
+				"the same command with --owner makes this one")
+		}
 		switch {
 		case !a.Told:
 			fmt.Fprintf(s.err, "note: %s\n", flat(a.Note))
