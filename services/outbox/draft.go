@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ type drafts struct {
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	open map[session.ID]*draft // guarded by mu
+	open map[session.ID][]*draft // guarded by mu; those of calls that may speak still, and those that have not ended
 	work sync.WaitGroup
 }
 
@@ -72,7 +73,7 @@ type draft struct {
 
 func newDrafts(p Presence, c *bus.Conn, log *slog.Logger) *drafts {
 	return &drafts{
-		presence: p, conn: c, log: log, open: map[session.ID]*draft{},
+		presence: p, conn: c, log: log, open: map[session.ID][]*draft{},
 		folder: actor.NewFolder(c, Spec(), delivery.Version, delivery.State.Apply),
 	}
 }
@@ -93,28 +94,40 @@ func (d *drafts) hear(ctx context.Context, s session.ID, data []byte) {
 	if !d.presence.Streams(s) || json.Unmarshal(data, &piece) != nil || piece.Type != "delta" {
 		return
 	}
-	at := speech{piece.Turn, piece.Round}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o := d.open[s]
-	if o == nil || o.speech != at {
-		if o != nil {
-			o.stop()
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		var own context.Context
-		o = &draft{speech: at, said: make(chan struct{}, 1), done: make(chan struct{})}
-		own, o.stop = context.WithCancel(ctx)
-		d.open[s] = o
-		d.work.Go(func() {
-			defer close(o.done)
-			defer o.stop()
-			d.show(own, s, o)
-		})
+	at := speech{piece.Turn, piece.Round}
+	i := slices.IndexFunc(d.open[s], func(o *draft) bool { return o.speech == at })
+	if i >= 0 {
+		d.open[s][i].add(piece)
+		return
 	}
+	d.open[s] = slices.DeleteFunc(d.open[s], func(o *draft) bool { // a session has one model call at a time
+		o.stop()
+		return o.over()
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	o := &draft{speech: at, said: make(chan struct{}, 1), done: make(chan struct{})}
+	ctx, o.stop = context.WithCancel(ctx)
+	d.open[s] = append(d.open[s], o)
 	o.add(piece)
+	d.work.Go(func() {
+		defer close(o.done)
+		defer o.stop()
+		d.show(ctx, s, o)
+	})
+}
+
+// over says that it edits no more. It is kept all the same while its call speaks, so that the rest of it begins no other.
+func (o *draft) over() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (o *draft) add(p delta) {
@@ -251,32 +264,32 @@ func (d *drafts) edit(ctx context.Context, s session.ID, o *draft, receipt, word
 
 // finish lets no edit of this process follow. It returns once the last one has ended.
 func (d *drafts) finish(ctx context.Context, s session.ID, turn string) error {
-	d.mu.Lock()
-	o := d.open[s]
-	if o != nil && o.Turn == turn {
-		delete(d.open, s)
-		o.stop()
-	} else {
-		o = nil
+	for _, o := range d.forget(s, turn) {
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return fmt.Errorf("the draft of %s: %w", turn, context.Cause(ctx))
+		}
 	}
-	d.mu.Unlock()
-	if o == nil {
-		return nil
-	}
-	select {
-	case <-o.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("the draft of %s: %w", turn, context.Cause(ctx))
-	}
+	return nil
 }
 
-// forget ends what is shown of a session's turn when the journal says that it is over.
-func (d *drafts) forget(s session.ID, turn string) {
+// forget begins no more edits for a turn that is over. It returns those that may still be at one.
+func (d *drafts) forget(s session.ID, turn string) (open []*draft) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if o := d.open[s]; o != nil && o.Turn == turn {
+	d.open[s] = slices.DeleteFunc(d.open[s], func(o *draft) bool {
+		if o.Turn != turn {
+			return false
+		}
 		o.stop()
+		if !o.over() {
+			open = append(open, o)
+		}
+		return o.over()
+	})
+	if len(d.open[s]) == 0 {
 		delete(d.open, s)
 	}
+	return open
 }

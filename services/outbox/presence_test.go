@@ -25,9 +25,10 @@ const room session.ID = "main.telegram.bot.1"
 // wall is a channel of messages that can be edited, on which parts of a text have at most ten bytes.
 type wall struct {
 	mu       sync.Mutex
-	messages []string // guarded by mu; as they are now
-	history  []string // guarded by mu
-	refuse   []error  // guarded by mu; what the next drafts come to
+	messages []string      // guarded by mu; as they are now
+	history  []string      // guarded by mu
+	slow     chan struct{} // nil, or gets one when an edit begins, which goes on when it is given one
+	refuse   []error       // guarded by mu; what the next drafts come to
 	changed  chan struct{}
 }
 
@@ -81,6 +82,10 @@ func (w *wall) Typing(context.Context, session.ID) error {
 func (w *wall) Streams(session.ID) bool { return true }
 
 func (w *wall) Draft(_ context.Context, _ session.ID, receipt, text string) (string, error) {
+	if w.slow != nil && receipt != "" {
+		w.slow <- struct{}{}
+		<-w.slow
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.refuse) > 0 {
@@ -271,4 +276,26 @@ func TestADraftIsOfOneAttempt(t *testing.T) {
 	}
 	await("delivery.drafting", "delivery.drafted")
 	w.shows(t, "new words")
+}
+
+// TestTheLastEditIsTheAnswer: an edit that is under way when the model has spoken does not come after the answer.
+func TestTheLastEditIsTheAnswer(t *testing.T) {
+	w := newWall()
+	turns, _, await := newRoom(t, w)
+	w.slow = make(chan struct{})
+	tell(t, turns, "s1", turnv1.Started{Claim: turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 1}})
+	says(t, turns, "m1/t", 1, 1, "I ")
+	await("delivery.drafting", "delivery.drafted")
+	says(t, turns, "m1/t", 1, 2, "think")
+	<-w.slow // an edit is under way
+	tell(t, turns, "s2", turnv1.Completed{Outcome: turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 1}, Text: "I thought.", Answers: []string{"m1"}})
+	await("turn.completed", "delivery.started")
+	w.slow <- struct{}{}
+	w.until(t, "send turn.completed/0")
+	w.shows(t, "I thought.")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if last := w.history[len(w.history)-1]; last != "send turn.completed/0" {
+		t.Errorf("%v", w.history)
+	}
 }
