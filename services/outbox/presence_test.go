@@ -286,11 +286,15 @@ func TestTheLastEditIsTheAnswer(t *testing.T) {
 	tell(t, turns, "s1", turnv1.Started{Claim: turnv1.Claim{Turn: "m1/t", Round: 1, Attempt: 1}})
 	says(t, turns, "m1/t", 1, 1, "I ")
 	await("delivery.drafting", "delivery.drafted")
+	w.mu.Lock()
+	w.history = nil
+	w.mu.Unlock()
 	says(t, turns, "m1/t", 1, 2, "think")
 	<-w.slow // an edit is under way
 	tell(t, turns, "s2", turnv1.Completed{Outcome: turnv1.Outcome{Turn: "m1/t", Round: 1, Attempt: 1}, Text: "I thought.", Answers: []string{"m1"}})
 	await("turn.completed", "delivery.started")
 	w.slow <- struct{}{}
+	w.until(t, "draft")
 	w.until(t, "send turn.completed/0")
 	w.shows(t, "I thought.")
 	w.mu.Lock()
