@@ -90,7 +90,7 @@ kill the process at any moment, start it again, and nothing is lost.
 Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 		Example: `  jetclaw chat "hello"          one question, one answer
   jetclaw chat                  talk
-  jetclaw run                   the daemon, with the HTTP API
+  jetclaw run                   the daemon: the HTTP API, Telegram bots
   jetclaw approvals list        what agents want to do and may not without you
   jetclaw events --follow       watch what happens`,
 		SilenceErrors: true, SilenceUsage: true,

@@ -23,8 +23,12 @@ func (s *shell) runCommand() *cobra.Command {
 		Long: `Runs jetclaw until SIGTERM or Ctrl-C, which let running turns finish; a second one ends at once.
 
 One process runs everything, with a NATS server in it. A target runs a part: the services named, and the server when it is
-among them (nats). A part without the server uses the one that this home's daemon runs, or a NATS of your own (--nats).`,
+among them (nats). A part without the server uses the one that this home's daemon runs, or a NATS of your own (--nats).
+
+Telegram bots are served when they are configured, or when TELEGRAM_BOT_TOKEN is set; who writes to one is let in by
+"jetclaw pairing".`,
 		Example: `  jetclaw run
+  TELEGRAM_BOT_TOKEN=123456789:AAH… jetclaw run
   jetclaw run --target nats          in one terminal, and in three others:
   jetclaw run --target intake,outbox
   jetclaw run --target turns
