@@ -45,6 +45,7 @@ type drafts struct {
 	conn     *bus.Conn
 	folder   *actor.Folder[delivery.State]
 	log      *slog.Logger
+	hears    chan struct{} // closed once what models say is heard
 
 	mu   sync.Mutex
 	open map[session.ID][]*draft // guarded by mu; those of calls that may speak still, and those that have not ended
@@ -73,7 +74,7 @@ type draft struct {
 
 func newDrafts(p Presence, c *bus.Conn, log *slog.Logger) *drafts {
 	return &drafts{
-		presence: p, conn: c, log: log, open: map[session.ID][]*draft{},
+		presence: p, conn: c, log: log, hears: make(chan struct{}), open: map[session.ID][]*draft{},
 		folder: actor.NewFolder(c, Spec(), delivery.Version, delivery.State.Apply),
 	}
 }

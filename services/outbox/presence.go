@@ -113,6 +113,7 @@ func (s *Service) present(ctx context.Context, channel string, p Presence) error
 	if err := s.conn.SubscribeChannel(ctx, channel, func(id session.ID, data []byte) { d.hear(ctx, id, data) }); err != nil {
 		return err
 	}
+	close(d.hears)
 	<-ctx.Done()
 	return nil
 }

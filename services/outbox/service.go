@@ -134,5 +134,14 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// Ready returns once doorbells are taken, or with ctx's error.
-func (s *Service) Ready(ctx context.Context) error { return s.actor.Ready(ctx) }
+// Ready returns once doorbells are taken and running turns are shown, or with ctx's error.
+func (s *Service) Ready(ctx context.Context) error {
+	for channel, d := range s.drafts {
+		select {
+		case <-d.hears:
+		case <-ctx.Done():
+			return fmt.Errorf("the outbox is not ready for %s: %w", channel, context.Cause(ctx))
+		}
+	}
+	return s.actor.Ready(ctx)
+}
