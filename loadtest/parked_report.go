@@ -37,8 +37,9 @@ type footprint struct {
 	Consumers  []string `json:"consumers"`            // STREAM/NAME, sorted
 }
 
-// strayGoroutines is how many more or fewer there may be for other reasons, whatever the number of approvals.
-const strayGoroutines = 16
+// strayGoroutines is how many more or fewer there may be for other reasons, whatever the number of approvals: each connection of a
+// client or to the model that is kept open has two or three.
+const strayGoroutines = 40
 
 func (r *running) footprint(ctx context.Context) (f footprint, err error) {
 	if f.RSS, err = r.RSS(); err != nil {
