@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,95 +43,121 @@ func metaSubject(name string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
-func (c *Conn) putBlob(ctx context.Context, s session.ID, data []byte) (digest string, err error) {
+// putBlob puts a body or a file of a session into the object store, or finds it there, and holds it as of prev: what a
+// tombstone of the session up to that cursor takes away is not this one. See version.
+func (c *Conn) putBlob(ctx context.Context, s session.ID, data []byte, prev uint64) (digest string, err error) {
 	sum := sha256.Sum256(data)
 	digest = hex.EncodeToString(sum[:])
-	name := blobName(s, digest)
-	if _, err := c.blobInfo(ctx, name); err == nil {
-		return digest, nil // an earlier attempt has put it
-	} else if !errors.Is(err, errBlob) {
-		return "", err
+	var mine *jetstream.ObjectInfo // once its chunks are there
+	for range blobTries {
+		v, err := c.blobVersion(ctx, blobName(s, digest))
+		switch {
+		case err != nil:
+			return "", err
+		case v.there() && v.prev() >= prev:
+			return digest, nil // an earlier attempt has put it
+		case v.there():
+			err = c.describe(ctx, v, held(v.info, prev))
+		default:
+			if mine == nil {
+				if mine, err = c.putChunks(ctx, v.name, data, sum); err != nil {
+					return "", err
+				}
+			}
+			err = c.describe(ctx, v, held(*mine, prev))
+		}
+		if !errors.Is(err, errOvertaken) {
+			return digest, err
+		}
 	}
-	info := jetstream.ObjectInfo{
+	return "", fault.New(fault.Busy, "object %s: it changed %d times meanwhile; try again", blobName(s, digest), blobTries)
+}
+
+// putChunks stores the bytes of an object, which nobody finds before it is described.
+func (c *Conn) putChunks(ctx context.Context, name string, data []byte, sum [sha256.Size]byte) (*jetstream.ObjectInfo, error) {
+	info := &jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
 		Bucket:     subject.Blobs, NUID: nuid.Next(), Size: uint64(len(data)), ModTime: time.Now().UTC(),
 		Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum[:]),
 	}
 	for chunk := range slices.Chunk(data, chunkSize) {
-		if err := c.putObject(ctx, chunkPrefix+info.NUID, nil, chunk); err != nil {
-			return "", fmt.Errorf("object %s: %w", name, err)
+		if _, err := c.putObject(ctx, chunkPrefix+info.NUID, nil, chunk); err != nil {
+			return nil, fmt.Errorf("object %s: %w", name, err)
 		}
 		info.Chunks++
-	}
-	meta, err := json.Marshal(info)
-	if err != nil {
-		return "", err
-	}
-	if err := c.putObject(ctx, metaSubject(name), nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, meta); err != nil {
-		return "", fmt.Errorf("object %s: %w", name, err)
-	}
-	return digest, nil
-}
-
-func (c *Conn) putObject(ctx context.Context, subj string, h nats.Header, data []byte) error {
-	_, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: subj, Header: h, Data: data})
-	var api *jetstream.APIError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
-		return fault.New(fault.Full, "the object store has no room (%s): free disk space or raise bus.max_bytes", api.Description)
-	}
-	return fault.New(fault.Unavailable, "%w", err)
-}
-
-// blobInfo describes an object; errBlob when there is none.
-func (c *Conn) blobInfo(ctx context.Context, name string) (info jetstream.ObjectInfo, err error) {
-	m, err := c.request(ctx, "$JS.API.DIRECT.GET."+blobStream+"."+metaSubject(name), nil)
-	if err != nil {
-		return info, fault.New(fault.Unavailable, "object %s: %w", name, err)
-	}
-	if m.Header.Get("Status") != "" {
-		return info, fmt.Errorf("object %s: %w", name, errBlob)
-	}
-	if err := json.Unmarshal(m.Data, &info); err != nil || info.Deleted {
-		return info, fmt.Errorf("object %s: %w", name, errBlob)
 	}
 	return info, nil
 }
 
-// errBlob says that a body is not there, or not what the event was appended with.
-var errBlob = errors.New("the body is missing or damaged")
+func (c *Conn) putObject(ctx context.Context, subj string, h nats.Header, data []byte) (uint64, error) {
+	ack, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: subj, Header: h, Data: data})
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case errors.As(err, &api) && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant):
+		return 0, errOvertaken
+	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+		return 0, fault.New(fault.Full, "the object store has no room (%s): free disk space or raise bus.max_bytes", api.Description)
+	}
+	return 0, fault.New(fault.Unavailable, "%w", err)
+}
 
-// getBlob reads a body.
+// getBlob reads a body. One that is purged while it is read is missing.
 func (c *Conn) getBlob(ctx context.Context, s session.ID, digest string) ([]byte, error) {
 	name := blobName(s, digest)
-	info, err := c.blobInfo(ctx, name)
+	v, err := c.blobVersion(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size > maxBlob {
-		return nil, fmt.Errorf("object %s has %d bytes: %w", name, info.Size, errBlob)
+	for {
+		data, err := c.getChunks(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		if uint64(len(data)) == v.info.Size {
+			if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
+				return nil, fmt.Errorf("object %s: %w", name, errBlob)
+			}
+			return data, nil
+		}
+		seen := v.info.NUID
+		if v, err = c.blobVersion(ctx, name); err != nil {
+			return nil, err
+		}
+		if v.there() && v.info.NUID == seen {
+			return nil, fault.New(fault.Unavailable, "object %s: %d of %d bytes are there", name, len(data), v.info.Size)
+		}
 	}
-	data := make([]byte, 0, info.Size)
-	chunks := chunkPrefix + info.NUID
-	for next := uint64(1); uint64(len(data)) < info.Size; {
+}
+
+// getChunks reads what there is of the bytes of an object.
+func (c *Conn) getChunks(ctx context.Context, v version) ([]byte, error) {
+	switch {
+	case !v.there():
+		return nil, fmt.Errorf("object %s: %w", v.name, errBlob)
+	case v.info.Size > maxBlob:
+		return nil, fmt.Errorf("object %s has %d bytes: %w", v.name, v.info.Size, errBlob)
+	}
+	data := make([]byte, 0, v.info.Size)
+	chunks := chunkPrefix + v.info.NUID
+	for next := uint64(1); uint64(len(data)) < v.info.Size; {
 		msgs, err := c.batch(ctx, blobStream, 256, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(chunks))
 		if err != nil {
-			return nil, fmt.Errorf("object %s: %w", name, err)
+			return nil, fmt.Errorf("object %s: %w", v.name, err)
+		}
+		if len(msgs) == 0 {
+			break
 		}
 		for _, m := range msgs {
 			data, next = append(data, m.Data...), m.Sequence+1
 		}
-		if len(msgs) == 0 {
-			return nil, fault.New(fault.Unavailable, "object %s: %d of %d bytes are there", name, len(data), info.Size)
-		}
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
-		return nil, fmt.Errorf("object %s: %w", name, errBlob)
 	}
 	return data, nil
 }
+
+// errBlob says that a body is not there, or not what the event was appended with.
+var errBlob = errors.New("the body is missing or damaged")
 
 // maxBlob bounds what is read into memory for one event.
 const maxBlob = 64 << 20

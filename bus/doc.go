@@ -6,7 +6,7 @@
 //	recent     the newest events, remembered by a process for all its connections
 //	snapshots  folded states, rebuildable
 //	values     small things that a service keeps across restarts
-//	purge      takes away what a deleted session had
+//	purge      takes away what a deleted session had, bodies and files included
 //	timers     scheduled messages that ring a service
 //	blobs      bodies above 64 KiB, by reference
 //	micro      questions that want an answer

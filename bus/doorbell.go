@@ -225,9 +225,15 @@ type bell struct {
 	deliveries int
 }
 
-func (b *bell) Event() envelope.Event          { return b.event }
-func (b *bell) Deliveries() int                { return b.deliveries }
-func (b *bell) Ack() error                     { return b.msg.Ack() }
-func (b *bell) Nak(delay time.Duration) error  { return b.msg.NakWithDelay(delay) }
-func (b *bell) InProgress() error              { return b.msg.InProgress() }
-func (b *bell) Quarantine(reason string) error { return b.msg.TermWithReason(reason) }
+func (b *bell) Event() envelope.Event         { return b.event }
+func (b *bell) Deliveries() int               { return b.deliveries }
+func (b *bell) Ack() error                    { return b.msg.Ack() }
+func (b *bell) Nak(delay time.Duration) error { return b.msg.NakWithDelay(delay) }
+func (b *bell) InProgress() error             { return b.msg.InProgress() }
+
+func (b *bell) Quarantine(reason string) error {
+	if b.event.Cursor == 0 && b.event.Session != "" {
+		reason = reasonOfTimer(b.event.Session, reason)
+	}
+	return b.msg.TermWithReason(reason)
+}

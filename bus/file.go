@@ -16,7 +16,8 @@ const MaxFile = 32 << 20
 const filesFull = 0.75
 
 // PutFile keeps an attachment of a session in the object store, and returns the SHA-256 by which it is found again. The same
-// bytes are kept once. Errors: fault.TooLarge above MaxFile, Full, and Timeout or Unavailable.
+// bytes are kept once. They go when the session is deleted, unless a message above the tombstone names them. Errors:
+// fault.TooLarge above MaxFile, Full, and Timeout or Unavailable.
 func (c *Conn) PutFile(ctx context.Context, s session.ID, data []byte) (digest string, err error) {
 	if len(data) > MaxFile {
 		return "", fault.New(fault.TooLarge, "a file of %d bytes: at most %d are kept", len(data), MaxFile)
@@ -28,7 +29,11 @@ func (c *Conn) PutFile(ctx context.Context, s session.ID, data []byte) (digest s
 	case u.Full() >= filesFull:
 		return "", fault.New(fault.Full, "the object store is %.0f %% full and takes no more files: delete sessions", 100*u.Full())
 	}
-	return c.putBlob(ctx, s, data)
+	last, err := c.Journal().Last(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return c.putBlob(ctx, s, data, last)
 }
 
 // GetFile reads an attachment of a session. Errors: fault.NotFound for one that is not there, or not what it was, and Timeout or

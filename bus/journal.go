@@ -92,6 +92,7 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	if err != nil {
 		return 0, err
 	}
+	refers := body.blob != "" || len(filesOf(e.Body)) > 0
 	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
 	for range factTries {
 		ack, err := j.publish(ctx, e, body, msgID)
@@ -104,6 +105,11 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 		}
 		if e.Prev = c.Last; !c.Known {
 			if e.Prev, err = j.Last(ctx, e.Session); err != nil {
+				return 0, err
+			}
+		}
+		if refers { // the session may have been deleted below the new prev, with what was put
+			if body, err = j.encode(ctx, e); err != nil {
 				return 0, err
 			}
 		}
@@ -129,10 +135,13 @@ func (j *Journal) encode(ctx context.Context, e envelope.Event) (payload, error)
 	if envelope.Nesting(data) > maxNesting {
 		return payload{}, fault.New(fault.Invalid, "the body of %s is nested too deep to be read again", e.Type())
 	}
+	if err := j.c.holdFiles(ctx, e.Session, e.Body, e.Prev); err != nil {
+		return payload{}, fmt.Errorf("files of %s: %w", e.Type(), err)
+	}
 	if len(data) <= ClaimCheckSize {
 		return payload{data: data}, nil
 	}
-	digest, err := j.c.putBlob(ctx, e.Session, data)
+	digest, err := j.c.putBlob(ctx, e.Session, data, e.Prev)
 	if err != nil {
 		return payload{}, fmt.Errorf("store body of %s: %w", e.Type(), err)
 	}

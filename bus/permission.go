@@ -59,6 +59,9 @@ func PermissionsOf(s Spec) Permissions {
 		own := valuePrefix + s.Name + ".>"
 		p.pub(own, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+own)
 	}
+	if s.ReadsRules {
+		p.pub("$JS.API.DIRECT.GET.KV_" + subject.Settings + "." + valuePrefix + "*." + RulesKey("*"))
+	}
 	if s.Catalog != "" {
 		p.pub(catalogPrefix + s.Catalog)
 	}

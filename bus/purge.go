@@ -14,10 +14,10 @@ import (
 // tombstone is the kind of the event below which a session may be purged.
 const tombstone = "session.deleted"
 
-// PurgeSession takes away, as the user Admin, what a deleted session had: its events below the cursor of its tombstone,
-// which stays and is where its chain begins from now on, then all services' snapshots and timers of it. It returns how
-// many events went. It may be repeated after a failure. Bodies in the object store stay: a later message may have the
-// same, and share it.
+// PurgeSession takes away, as the user Admin, what a deleted session had: all services' snapshots and timers of it, its
+// bodies and files in the object store, and last its events below the cursor of its tombstone, which stays and is where its
+// chain begins from now on. It returns how many events went. It may be repeated after a failure: while events are left
+// below a tombstone, more may be. What a message above the tombstone names stays, see version.
 func PurgeSession(ctx context.Context, admin *Conn, s session.ID, below uint64) (events uint64, err error) {
 	ev, err := admin.Journal().Get(ctx, below)
 	switch {
@@ -27,17 +27,20 @@ func PurgeSession(ctx context.Context, admin *Conn, s session.ID, below uint64) 
 		return 0, fault.New(fault.Invalid, "purge %s below %d: that is %s of %s, not its tombstone; the chain would be broken",
 			s, below, ev.Type(), ev.Session)
 	}
-	if events, err = admin.purge(ctx, subject.Journal, subject.OfSession(s), below); err != nil {
-		return events, fmt.Errorf("purge the events of %s: %w", s, err)
-	}
 	for _, rest := range []struct{ what, stream, filter string }{
 		{"snapshots", "KV_" + subject.Snap, "$KV." + subject.Snap + ".*." + string(s)},
 		{"timers", subject.Timers, subject.Schedule("*", s)},
 		{"rings", subject.Timers, subject.Timer("*", s)},
 	} {
 		if _, err := admin.purge(ctx, rest.stream, rest.filter, 0); err != nil {
-			return events, fmt.Errorf("purge the %s of %s: %w", rest.what, s, err)
+			return 0, fmt.Errorf("purge the %s of %s: %w", rest.what, s, err)
 		}
+	}
+	if err := admin.purgeBlobs(ctx, s, below); err != nil {
+		return 0, fmt.Errorf("purge the bodies of %s: %w", s, err)
+	}
+	if events, err = admin.purge(ctx, subject.Journal, subject.OfSession(s), below); err != nil {
+		return events, fmt.Errorf("purge the events of %s: %w", s, err)
 	}
 	return events, nil
 }

@@ -24,13 +24,20 @@ type Snapshot struct {
 
 const snapshotTimeout = 5 * time.Second
 
-func (c *Conn) snapshotSubject(s session.ID) string {
-	return "$KV." + subject.Snap + "." + c.service + "." + string(s)
+func (c *Conn) snapshotSubject(s session.ID) string { return snapshotOf(c.service, s) }
+
+func snapshotOf(service string, s session.ID) string {
+	return "$KV." + subject.Snap + "." + service + "." + string(s)
 }
 
 // LoadSnapshot reads the service's snapshot of a session; ok is false when there is none.
 func (c *Conn) LoadSnapshot(ctx context.Context, s session.ID) (snap Snapshot, ok bool, err error) {
-	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+c.snapshotSubject(s), nil)
+	return c.SnapshotOf(ctx, c.service, s)
+}
+
+// SnapshotOf is LoadSnapshot for the user Admin, of any service.
+func (c *Conn) SnapshotOf(ctx context.Context, service string, s session.ID) (snap Snapshot, ok bool, err error) {
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+snapshotOf(service, s), nil)
 	if err != nil {
 		return Snapshot{}, false, fault.New(fault.Unavailable, "snapshot of %s: %w", s, err)
 	}

@@ -9,6 +9,7 @@ type Spec struct {
 	Timers       bool     // it sets timers and is rung by them
 	Snapshots    bool     // it keeps folded states in the KV bucket "snap"
 	Values       bool     // it keeps small values in the KV bucket "settings", under its own name
+	ReadsRules   bool     // it reads what the machines of all services are configured with, see Rules
 	Leases       bool     // its processes agree by leases (among its Values) on which of them does something
 	Catalog      string   // the executor whose tools it publishes in the KV bucket "catalog"; "" for most
 	ReadsCatalog bool     // it reads what all executors publish there

@@ -90,6 +90,11 @@ var samples = []envelope.Body{
 	turnv1.SessionDeleted{By: "retention", Events: 12, Archive: "main.http.default.one-1201.jsonl.gz", Spent: []turnv1.Spend{
 		{Day: "2026-09-18", Model: "local/qwen3", Calls: 3, Input: 812, Output: 42, Cost: 12_345, Unpriced: 9, Silent: 1},
 	}},
+	turnv1.Forked{
+		From: "main.telegram.mybot.12345", At: 812, By: "cli", Model: "local/qwen3", Edited: &turnv1.Edit{Cursor: 810, Kind: "message.received"},
+		Events: []json.RawMessage{json.RawMessage(`{"cursor":810,"time":"2026-09-18T10:20:30Z","session":"main.telegram.mybot.12345",` +
+			`"type":"message.received.v1","id":"m1","cause":"","prev":0,"data":{"from":{"id":"telegram:12345"},"text":"And in Bern?"}}`)},
+	},
 	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today", Button: true},
 	callv1.Dispatched{Request: request, Rule: "approval", Approval: &answer, Always: &answer},
 	callv1.Awaiting{

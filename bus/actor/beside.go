@@ -43,7 +43,7 @@ func (l *lane[S]) beside(ctx context.Context, step machine.Append) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ev := envelope.Event{Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace()}
+	ev := l.decided(step)
 	l.a.p.Journal.Stamp(&ev)
 	s, err := l.append(ctx, ev, 0)
 	switch {

@@ -40,8 +40,13 @@ func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bel
 		return // not acked: it comes again, to somebody else
 	}
 	if why, ok := a.quarantined[s]; ok {
-		a.settled(s, b.Quarantine(why))
-		return
+		if b.Event().Cursor > 0 {
+			a.settled(s, b.Quarantine(why))
+			return
+		}
+		// A timer: somebody wants it to be tried again, or it is time to. A machine that still panics gives it up once more.
+		delete(a.quarantined, s)
+		a.log.Warn("session tried again after its quarantine", "session", s, "reason", why)
 	}
 	c := a.crews[s]
 	if c == nil {

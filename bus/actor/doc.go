@@ -33,7 +33,8 @@
 //     or has no room does not undo what was done: the append is tried until the claim's deadline.
 //   - An effect that fails or panics leaves its claim open. How often it is tried is the machine's to say; only a machine
 //     that panics, or a fold that cannot be made, is a reason to give bells up. A panic in any part gives up the session:
-//     nothing new is begun in it, and what runs may end. Failures are counted by lane.
+//     nothing new is begun in it, and what runs may end. A timer's ring has it tried again, once. Failures are counted by
+//     lane.
 //   - Who asks about a claim is told "busy" when any lane of the session works on it; a lane that meets a claim of this
 //     process asks the other lanes first. What is safe never hangs on turns, nudges or the shared fold.
 //   - A lane that is fenced, or past its claim's deadline, neither acks nor naks nor extends what it holds: the bells

@@ -37,6 +37,7 @@ type lane[S any] struct {
 	mine  envelope.Event // the claim that this run appended, while open; else zero
 	gone  uint64         // a claim whose owner has let go
 	tries int            // conflicts in a row
+	asked time.Time      // the machine's clock when it was asked last
 	owed  error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
 
 	extended time.Time // when the server was last told that the bells in hand are worked on
@@ -120,8 +121,9 @@ func (l *lane[S]) reload(ctx context.Context) error {
 func (l *lane[S]) next() (machine.Step, error) { return l.nextOf(l.at.state) }
 
 func (l *lane[S]) nextOf(state S) (step machine.Step, err error) {
+	l.asked = now()
 	v := machine.View{
-		Now: now(), Session: l.session, Part: l.part, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone,
+		Now: l.asked, Session: l.session, Part: l.part, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone,
 	}
 	err = l.guard(func() {
 		step = l.a.m.Next(state, v)
@@ -232,7 +234,7 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 		l.giveUp(why)
 		return true
 	}
-	ev := envelope.Event{Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace()}
+	ev := l.decided(step)
 	l.a.p.Journal.Stamp(&ev)
 	if step.Claim {
 		l.claim.Store(claiming)
@@ -265,6 +267,22 @@ func (l *lane[S]) tell(step machine.Append, cursor uint64) {
 	if step.Tell != l.a.p.Instance {
 		_ = l.a.p.Peers.Nudge(step.Tell, bus.ClaimRef{Session: l.session, Claim: cursor})
 	}
+}
+
+// decided is the event that the machine asks for. Its time is the machine's clock when it decided, so that it can be decided
+// again later.
+func (l *lane[S]) decided(step machine.Append) envelope.Event {
+	return envelope.Event{
+		Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace(), Time: l.asked, Rules: l.rules(),
+	}
+}
+
+// rules is the digest of what the machine decides by here.
+func (l *lane[S]) rules() string {
+	if l.a.m.Rules == nil {
+		return ""
+	}
+	return l.a.m.Rules(l.session)
 }
 
 // trace is the traceparent that the newest bell in hand carries.

@@ -22,6 +22,9 @@ type Machine[S any] struct {
 	// What an event asks for has to be a step of its part, or of one that another event rings: its bell is acked when its
 	// part has no step.
 	Part func(envelope.Event) string
+	// Rules names what Next is configured with for a session, by a digest: its events carry it (envelope.Event.Rules), so that
+	// they can be decided again later. See Rulebook. nil: nothing that matters.
+	Rules func(session.ID) string
 	// Perform does the effect of an open claim and returns the event that closes it. An error means that no outcome
 	// could be found out: the claim stays open and is taken over, by this worker too; the machine has to bound how often.
 	// A panic counts as an error. ctx ends at the claim's deadline, when the

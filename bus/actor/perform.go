@@ -62,7 +62,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				l.fell(ctx, step, o.err)
 				return true
 			}
-			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace, Rules: l.rules()}
 			l.a.p.Journal.Stamp(&result)
 		case <-waiting:
 		case <-hurry:
@@ -230,7 +230,7 @@ func (l *lane[S]) conclude(ctx context.Context, step machine.Perform, ev envelop
 		if v, err := l.judge(beside, step); v != wanted || err != nil {
 			return v, false, err
 		}
-		ev.Prev = l.at.cursor
+		ev.Prev, ev.Time = l.at.cursor, l.asked
 		s, err := l.append(ctx, ev, 0)
 		if err != nil {
 			again = retryable(err) || fault.KindOf(err) == fault.Full

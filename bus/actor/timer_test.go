@@ -90,3 +90,74 @@ func TestTimerReplacesWithOpenEyes(t *testing.T) {
 		})
 	}
 }
+
+// TestRingLiftsQuarantine: a session whose machine panicked is given up, and tried again when a timer rings, and only then.
+func TestRingLiftsQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &shelf{events: map[uint64]envelope.Event{}}
+		h.put(0, 1)
+		ev := h.events[1]
+		how := make(chan string, 1)
+		rings := bench{bells: make(chan bus.Bell)}
+		sound := false // written between two bells only
+		a, err := NewOn(Machine[trail]{
+			Service: "turns", Version: "1",
+			Apply: func(s trail, e envelope.Event) trail { return append(s, e.Cursor) },
+			Next: func(trail, machine.View) machine.Step {
+				if !sound {
+					panic("poison")
+				}
+				return nil
+			},
+		}, Ports{Journal: h, Bells: rings, Peers: &scripted{}, Instance: "w", Log: slog.New(slog.DiscardHandler)},
+			bus.Spec{Name: "turns"}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		timer := envelope.Event{Session: ev.Session}
+		for i, c := range []struct {
+			event envelope.Event
+			sound bool
+			want  string
+		}{
+			{ev, false, "quarantine"},
+			{ev, true, "quarantine"}, // nobody has looked again
+			{timer, false, "quarantine"},
+			{ev, true, "quarantine"}, // it was given up once more
+			{timer, true, "ack"},
+			{ev, true, "ack"},
+		} {
+			sound = c.sound
+			rings.bells <- noted{event: c.event, how: how}
+			if got := <-how; got != c.want {
+				t.Errorf("bell %d is settled by %s, want %s", i, got, c.want)
+			}
+			synctest.Wait()
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// bench delivers the bells that a test hands it.
+type bench struct{ bells chan bus.Bell }
+
+func (b bench) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell)) error {
+	for {
+		select {
+		case bell := <-b.bells:
+			ring(bell)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (b bench) Backlog(context.Context, bus.Spec, func(envelope.Event) string) ([]envelope.Event, error) {
+	return nil, nil
+}

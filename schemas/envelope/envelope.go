@@ -35,6 +35,7 @@ type Event struct {
 	Source  string     // "<service>/<instance>" that appended it
 	Key     string     // the source's own key of a fact from outside; "" for decisions
 	Trace   string     // traceparent, or ""
+	Rules   string     // digest of what the machine that decided it was configured with; "" for facts and outcomes without one
 	Time    time.Time  // by the clock of who appended it, UTC
 	Body    Body
 }
@@ -91,7 +92,7 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 	}
 	e := Event{
 		ID: h.text(HeaderID), Session: s.Session, Cursor: cursor, Cause: h.text(HeaderCause),
-		Source: h.text(HeaderSource), Key: h.text(HeaderKey), Trace: h.text(HeaderTrace),
+		Source: h.text(HeaderSource), Key: h.text(HeaderKey), Trace: h.text(HeaderTrace), Rules: h.text(HeaderRules),
 	}
 	if e.ID == "" {
 		return Event{}, fmt.Errorf("%w: event %d has no %s", ErrEnvelope, cursor, HeaderID)

@@ -18,6 +18,7 @@ const (
 	HeaderPrev   = "jc-prev"
 	HeaderKey    = "jc-key"
 	HeaderBlob   = "jc-blob"
+	HeaderRules  = "jc-rules"
 
 	specVersion = "1.0"
 )
@@ -37,7 +38,7 @@ func (h Header) Get(name string) string {
 func (h Header) text(name string) string { return UnescapeValue(h.Get(name)) }
 
 // headers is the room for all of HeaderOf and the four that the journal adds: a map that grows is built twice.
-const headers = 13
+const headers = 14
 
 // HeaderOf writes the envelope of e. Values from outside are escaped: see EscapeValue.
 func HeaderOf(e Event) Header {
@@ -47,7 +48,7 @@ func HeaderOf(e Event) Header {
 	b = strconv.AppendUint(b, e.Prev, 10)
 	numbers := string(b)
 
-	w := writer{h: make(Header, headers), values: make([]string, 0, 9)}
+	w := writer{h: make(Header, headers), values: make([]string, 0, 10)}
 	w.set(HeaderID, EscapeValue(e.ID))
 	w.set(HeaderType, EscapeValue(e.Type()))
 	w.set(HeaderSource, EscapeValue(e.Source))
@@ -62,6 +63,9 @@ func HeaderOf(e Event) Header {
 	}
 	if e.Key != "" {
 		w.set(HeaderKey, EscapeValue(e.Key))
+	}
+	if e.Rules != "" {
+		w.set(HeaderRules, EscapeValue(e.Rules))
 	}
 	return w.h
 }

@@ -17,6 +17,7 @@ type Line struct {
 	ID      string     `json:"id"`
 	Cause   string     `json:"cause"`
 	Prev    uint64     `json:"prev"`
+	Rules   string     `json:"rules,omitempty"`
 	Data    any        `json:"data"`
 }
 
@@ -24,7 +25,8 @@ type Line struct {
 // is that, else as a string.
 func LineOf(e Event) ([]byte, error) {
 	l := Line{
-		Cursor: e.Cursor, Time: e.Time, Session: e.Session, Type: e.Type(), ID: e.ID, Cause: e.Cause, Prev: e.Prev, Data: e.Body,
+		Cursor: e.Cursor, Time: e.Time, Session: e.Session, Type: e.Type(), ID: e.ID, Cause: e.Cause, Prev: e.Prev, Rules: e.Rules,
+		Data: e.Body,
 	}
 	if u, ok := e.Body.(Unknown); ok {
 		l.Data = string(u.Data)

@@ -57,6 +57,7 @@ var types = []Type{
 	of[turnv1.SessionConfigured]("turns"),
 	of[turnv1.SessionReset]("turns"),
 	of[turnv1.SessionDeleted]("turns"),
+	of[turnv1.Forked]("turns"),
 	of[messagev1.Decision]("intake"),
 	of[callv1.Dispatched]("tools"),
 	of[callv1.Awaiting]("tools"),

@@ -94,6 +94,15 @@ func ParseEvent(subj string) (Event, error) { return parse(eventRoot, subj) }
 // ParseTail reads the subject of a republished copy.
 func ParseTail(subj string) (Event, error) { return parse(tailRoot, subj) }
 
+// Partition is the virtual partition that the subject of an event names, 0 to 63, without reading the rest of it; any number
+// of these for what is no such subject. All events of a session have one.
+func Partition(subj string) int {
+	if at := strings.IndexByte(subj, '.'); at >= 0 && len(subj) > at+2 {
+		return (int(subj[at+1])*10 + int(subj[at+2])) & 63
+	}
+	return 0
+}
+
 func parse(root, subj string) (Event, error) {
 	var dots [8]int // at the end of the tokens; a suffix ends with the subject
 	n := 0

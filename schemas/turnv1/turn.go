@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // Event is the sealed set of this package.
@@ -224,6 +225,29 @@ type SessionDeleted struct {
 	Spent   []Spend `json:"spent,omitzero"`    // so that accounts stay complete
 }
 
+// Forked is the first event of a session that begins with the past of another one and then goes on for itself. Its folds
+// take what stands in Events as if it had happened here, but for what was under way: a model call is made again, calls
+// without a result have none, and what people had allowed is not allowed here.
+type Forked struct {
+	From session.ID `json:"from"` // the session whose past it is
+	At   uint64     `json:"at"`   // cursor of the last event of that past
+	By   string     `json:"by"`   // who asked for it: "cli"
+	// Model is the one that the session goes on with, "provider/model"; "" leaves it as it was.
+	Model string `json:"model,omitempty"`
+	// Edited is the one event whose text is another one here than in From.
+	Edited *Edit `json:"edited,omitempty"`
+	// Events are what a fold has to know of the past, oldest first: lines as `jetclaw events --json` prints them, with the
+	// cursors, ids and times that they have in From. Of a session that was itself forked they are those of the session before
+	// it, then its own Forked without Events, then its own.
+	Events []json.RawMessage `json:"events,omitzero"`
+}
+
+// Edit names an event of the past that was edited.
+type Edit struct {
+	Cursor uint64 `json:"cursor"`
+	Kind   string `json:"kind"` // "message.received", "message.edited" or "call.completed"
+}
+
 func (Started) EventType() string           { return "turn.started.v1" }
 func (Continued) EventType() string         { return "turn.continued.v1" }
 func (Resumed) EventType() string           { return "turn.resumed.v1" }
@@ -238,6 +262,7 @@ func (SessionCompacted) EventType() string  { return "session.compacted.v1" }
 func (SessionConfigured) EventType() string { return "session.configured.v1" }
 func (SessionReset) EventType() string      { return "session.reset.v1" }
 func (SessionDeleted) EventType() string    { return "session.deleted.v1" }
+func (Forked) EventType() string            { return "session.forked.v1" }
 
 func (Started) turn()           {}
 func (Continued) turn()         {}
@@ -253,3 +278,4 @@ func (SessionCompacted) turn()  {}
 func (SessionConfigured) turn() {}
 func (SessionReset) turn()      {}
 func (SessionDeleted) turn()    {}
+func (Forked) turn()            {}

@@ -138,7 +138,7 @@ func (s *Service) settle(
 			return ruling, err
 		}
 		open, _ := st.Find(about)
-		ev := envelope.Event{Session: id, Prev: cursor, Cause: open.Last, Body: ruling.Body}
+		ev := envelope.Event{Session: id, Prev: cursor, Cause: open.Last, Body: ruling.Body, Rules: s.digest()}
 		s.conn.Journal().Stamp(&ev)
 		mine, last = append(mine, ev.ID), ruling
 		_, err = s.conn.Journal().Append(ctx, ev)

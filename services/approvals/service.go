@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,6 +51,7 @@ func Spec() bus.Spec {
 		},
 		Timers:    true,
 		Snapshots: true,
+		Values:    true, // by which rules it has decided
 		Serves:    []string{listVerb, getVerb, decideVerb},
 		Asks:      []string{toolsService + "." + judgeVerb, toolsService + "." + versionVerb},
 		Follows:   true, // the index of open approvals
@@ -77,6 +79,7 @@ type Service struct {
 	conn   *bus.Conn
 	log    *slog.Logger
 	rules  func() approval.Rules // as they are now
+	book   *actor.Rulebook
 	owners *owners
 	gate   gate
 	actor  *actor.Actor[approval.State]
@@ -109,7 +112,7 @@ func New(c Config) (*Service, error) {
 	key := slices.Clone(c.Key)
 	s := &Service{
 		conn: c.Conn, log: c.Log, gate: tools{c.Conn}, index: newIndex(), queues: newQueues(), every: c.SweepEvery,
-		asked: make(chan struct{}), owners: newOwners(c.Conn, c.Log, c.Approvers, c.JoinOwners),
+		asked: make(chan struct{}), book: actor.NewRulebook(c.Conn), owners: newOwners(c.Conn, c.Log, c.Approvers, c.JoinOwners),
 	}
 	rules := approval.Rules{
 		TTL:  c.TTL,
@@ -136,7 +139,14 @@ func (s *Service) machine() actor.Machine[approval.State] {
 		Version: approval.Version,
 		Apply:   approval.State.Apply,
 		Next:    s.next,
+		Rules:   func(session.ID) string { return s.digest() },
 	}
+}
+
+// digest names the rules as they are now.
+func (s *Service) digest() string {
+	r := s.rules()
+	return s.book.Digest(strings.Join(r.Approvers, " "), func() any { return recorded{TTL: r.TTL, Approvers: r.Approvers} })
 }
 
 // next is the machine's step, after the gate was asked what the machine needs to know for it.

@@ -70,12 +70,14 @@ func service(b *bench, slow time.Duration) *Service {
 }
 
 // TestHistories runs the executor's own machine and effect in the shell, several calls of a session at a time: several
-// workers, lost acks, late acks, duplicates, reordering, conflicts, a crash or a stop at every step, cancelled turns.
+// workers, lost acks, late acks, duplicates, reordering, conflicts, a crash or a stop at every step, cancelled turns,
+// bells that are lost and made good by a ring.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]string{"once", "once", "again", "fails", "hangs", "breaks", "gone"}), 1, 5), 1, 3).Draw(rt, "turns")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 15_000), len(turns), len(turns)).Draw(rt, "gaps")
 		ends := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "cancelled", "deleted"}), len(turns), len(turns)).Draw(rt, "ends")
+		lost := rapid.SliceOfN(rapid.IntRange(0, 9_000), 0, 2).Draw(rt, "lost ms")
 		slow := time.Duration(rapid.IntRange(0, 18_000).Draw(rt, "tool ms")) * time.Millisecond
 		b := &bench{ran: map[string]int{}}
 		s := service(b, slow)
@@ -93,6 +95,11 @@ func TestHistories(t *testing.T) {
 					case "deleted":
 						w.Delete(somebody, turnv1.SessionDeleted{By: "x"}, fmt.Sprint("end", i))
 					}
+				}
+				for _, ms := range lost { // the bells of what is open: one ring is enough for all of it
+					time.Sleep(time.Duration(ms) * time.Millisecond)
+					w.Lose(somebody)
+					w.Ring(somebody)
 				}
 			},
 			Check: func(_ session.ID, events []envelope.Event, st execution.State) error { return b.check(s, events, st) },

@@ -62,7 +62,9 @@ func Spec() bus.Spec {
 			kind(callv1.Started{}) + "." + execution.Executor, kind(callv1.Completed{}) + "." + execution.Executor,
 		},
 		Doorbells: []string{kind(callv1.Dispatched{}) + "." + execution.Executor, kind(turnv1.Cancelled{})},
+		Timers:    true, // none is set: `jetclaw doctor --repair` rings by them
 		Snapshots: true,
+		Values:    true, // by which rules it has decided
 		Catalog:   execution.Executor,
 	}
 }
@@ -96,23 +98,15 @@ func New(c Config) (*Service, error) {
 }
 
 func (s *Service) machine() actor.Machine[execution.State] {
-	rules := execution.Rules{
-		Timeout: func(name string) time.Duration {
-			if t, ok := s.tools[name]; ok {
-				return t.Timeout
-			}
-			return grace // it is refused at once
-		},
-		Again:    func(name string) bool { return s.tools[name].Again },
-		Attempts: attempts,
-		Grace:    grace,
-	}
+	recorded := s.recorded()
+	rules, book := recorded.rules(), actor.NewRulebook(s.conn)
 	return actor.Machine[execution.State]{
 		Service: Spec().Name,
 		Version: execution.Version,
 		Apply:   execution.State.Apply,
 		Part:    execution.Part,
 		Next:    func(st execution.State, v machine.View) machine.Step { return st.Next(v, rules) },
+		Rules:   func(session.ID) string { return book.Digest("", func() any { return recorded }) },
 		Perform: s.perform,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
@@ -45,6 +46,7 @@ func Spec() bus.Spec {
 		},
 		Timers:    true,
 		Snapshots: true,
+		Values:    true, // by which rules it has decided
 		Follows:   true, // what is shown of turns that run
 	}
 }
@@ -108,11 +110,13 @@ func New(c Config) (*Service, error) {
 }
 
 func (s *Service) machine() actor.Machine[delivery.State] {
+	book := actor.NewRulebook(s.conn)
 	return actor.Machine[delivery.State]{
 		Service: Spec().Name,
 		Version: delivery.Version,
 		Apply:   delivery.State.Apply,
 		Next:    s.next,
+		Rules:   func(session.ID) string { return book.Digest("", func() any { return s.limits }) },
 		Perform: s.perform,
 	}
 }

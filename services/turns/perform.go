@@ -30,7 +30,9 @@ type caller struct {
 	prices price.Table
 	daily  Accounts // nil: no budget of the day
 	live   Live
+	book   *actor.Rulebook
 	log    *slog.Logger
+	only   string // the one model that is asked, whatever the session and its agent say; "" for all but a rerun
 }
 
 // Accounts say what has been used today.
@@ -67,7 +69,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
 	pictures := album{files: c.files, session: w.Session, log: c.log}
-	got, err := c.route.Generate(call, a.chain(w.State), func(m Model) model.Request {
+	got, err := c.route.Generate(call, c.chain(a, w.State), func(m Model) model.Request {
 		plan = c.plan(a, w.State, m)
 		pictures.fill(call, plan.Messages)
 		return model.Request{Messages: plan.Messages, Tools: plan.Tools}
@@ -89,6 +91,14 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 		return turnv1.Overflowed{Outcome: out, Tokens: plan.Tokens, Detail: detail}, nil
 	}
 	return turnv1.Failed{Outcome: out, Answers: t.Messages, Cause: cause, Text: text, Detail: detail}, nil
+}
+
+// chain is which models are asked, in order.
+func (c *caller) chain(a *agent, s turn.State) []string {
+	if c.only != "" {
+		return []string{c.only}
+	}
+	return a.chain(s)
 }
 
 // within ends a call before its claim does, so that the report of it is the runner's and not a take-over.

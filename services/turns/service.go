@@ -16,6 +16,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/noticev1"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/turns/internal/daily"
 	"github.com/jetclaw/jetclaw/services/turns/internal/router"
@@ -53,6 +54,8 @@ type Service struct {
 const (
 	contextVerb = "context"
 	deleteVerb  = "delete"
+	forkVerb    = "fork"
+	rerunVerb   = "rerun"
 )
 
 // Spec says what the service does on the bus.
@@ -64,15 +67,16 @@ func Spec() bus.Spec {
 			kind(turnv1.Started{}), kind(turnv1.Continued{}), kind(turnv1.Resumed{}), kind(turnv1.Stepped{}),
 			kind(turnv1.Overflowed{}), kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
 			kind(turnv1.CompactionStarted{}), kind(turnv1.CompactionFailed{}), kind(turnv1.SessionCompacted{}),
-			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}),
+			kind(turnv1.SessionConfigured{}), kind(turnv1.SessionReset{}), kind(turnv1.SessionDeleted{}), kind(turnv1.Forked{}),
 			kind(noticev1.Posted{}) + ".turns",
 		},
 		Doorbells: []string{
-			kind(messagev1.Received{}), kind(messagev1.Control{}), kind(callv1.Completed{}) + ".*", kind(callv1.Denied{}),
+			kind(messagev1.Received{}), kind(messagev1.Control{}), kind(callv1.Completed{}) + ".*", kind(callv1.Denied{}), kind(turnv1.Forked{}),
 		},
-		Serves:    []string{contextVerb, deleteVerb},
+		Serves:    []string{contextVerb, deleteVerb, forkVerb, rerunVerb},
+		Timers:    true, // none is set: `jetclaw doctor --repair` rings by them
 		Snapshots: true,
-		Values:    true, // which models are on hold
+		Values:    true, // which models are on hold, and by which rules it has decided
 		Live:      true,
 		Follows:   true, // only with a budget of the day
 
@@ -100,6 +104,7 @@ func New(c Config) (*Service, error) {
 		s.daily.Reprice(calls.charge)
 		calls.daily = s.daily
 	}
+	calls.book = actor.NewRulebook(c.Conn)
 	if s.actor, err = actor.New(calls.machine(), c.Conn, Spec(), actor.Options{}); err != nil {
 		return nil, err
 	}
@@ -123,6 +128,9 @@ func (c *caller) machine() actor.Machine[turn.State] {
 		Version: turn.Version,
 		Apply:   turn.State.Apply,
 		Next:    func(s turn.State, v machine.View) machine.Step { return s.Next(v, c.agents.rulesOf(v.Session)) },
+		Rules: func(s session.ID) string {
+			return c.book.Digest(s.Agent()+" "+s.Channel(), func() any { return c.agents.rulesOf(s) })
+		},
 		Perform: c.perform,
 	}
 }
@@ -150,7 +158,9 @@ func (s *Service) Ready(ctx context.Context) error {
 
 // serve answers questions until ctx ends.
 func (s *Service) serve(ctx context.Context) error {
-	return s.conn.ServeAll(ctx, s.asked, bus.Endpoints{contextVerb: s.answerContext, deleteVerb: s.answerDelete})
+	return s.conn.ServeAll(ctx, s.asked, bus.Endpoints{
+		contextVerb: s.answerContext, deleteVerb: s.answerDelete, forkVerb: s.answerFork, rerunVerb: s.answerRerun,
+	})
 }
 
 // callTime bounds what an endpoint does.

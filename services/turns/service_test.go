@@ -30,7 +30,7 @@ import (
 var (
 	intake   = bus.Spec{Name: "intake", Appends: []string{"message.received", "control.requested"}}
 	executor = bus.Spec{Name: "tools", Appends: []string{"call.completed.builtin"}, Catalog: "builtin"}
-	cli      = bus.Spec{Name: "cli", Asks: []string{"turns.context", "turns.delete"}}
+	cli      = bus.Spec{Name: "cli", Asks: []string{"turns.context", "turns.delete", "turns.fork", "turns.rerun"}}
 )
 
 // house is a bus with the service running on it.

@@ -57,6 +57,25 @@ func (w *World) setTimer(s session.ID, at time.Time) {
 	w.schedule(p, time.Until(at))
 }
 
+// Lose takes a session's bells away, as only a hand in the server's store can.
+func (w *World) Lose(s session.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.bells {
+		if p.event.Session == s {
+			w.drop(p)
+		}
+	}
+	delete(w.timers, s)
+}
+
+// Ring rings a session as a timer does.
+func (w *World) Ring(s session.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.setTimer(s, time.Now())
+}
+
 // rung notes that a timer has rung: it is a bell like others now, in the place of one that rang before.
 func (w *World) rung(p *pending) {
 	if s := p.event.Session; w.timers[s] == p {

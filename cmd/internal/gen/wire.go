@@ -29,6 +29,7 @@ func envelopeSchema() yaml.MapSlice {
 			envelope.HeaderPrev, header("Stream sequence of the session's event before this one; 0 for the first.", "pattern", "^[0-9]+$"),
 			envelope.HeaderCause, header("Id of the event or request that led to it."),
 			envelope.HeaderKey, header("The source's own key of a fact from outside; a second event with the same key in a session is ignored."),
+			envelope.HeaderRules, header("Digest of what the machine that decided it was configured with."),
 			envelope.HeaderTrace, header("W3C trace context."),
 			envelope.HeaderBlob, header("The body was too large: name of the object in the store "+subject.Blobs+" that holds it instead."),
 		),

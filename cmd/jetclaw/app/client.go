@@ -42,13 +42,24 @@ func (e Env) WithJournal(ctx context.Context, fn func(context.Context, Client) e
 	return e.with(ctx, Target{Server: true}, fn)
 }
 
+// WithReading is WithJournal for who asks the read model: in this process that is the one service that is started, and what
+// has happened since it last ran it reads in the background.
+func (e Env) WithReading(ctx context.Context, fn func(context.Context, Client) error) error {
+	return e.with(ctx, Target{Server: true, Services: []string{reading}}, fn)
+}
+
+// WithDaemon is WithServices for who wants nothing to be started: without a jetclaw that runs it is an error.
+func (e Env) WithDaemon(ctx context.Context, fn func(context.Context, Client) error) error {
+	_, err := e.revisit(ctx, fn)
+	return err
+}
+
+// reading is the name of the service that has the read model.
+const reading = "conversations"
+
 func (e Env) with(ctx context.Context, t Target, fn func(context.Context, Client) error) error {
-	if r := e.Config.Remote; r.URL != "" {
-		creds := r.Creds
-		if creds != "" {
-			creds = e.Home.Resolve(creds)
-		}
-		return e.visit(ctx, r.URL, creds, Client{At: r.URL}, fn)
+	if e.Config.Remote.URL != "" {
+		return e.visitRemote(ctx, fn)
 	}
 	if err := e.Home.Create(); err != nil {
 		return err
@@ -58,8 +69,7 @@ func (e Env) with(ctx context.Context, t Target, fn func(context.Context, Client
 		return err
 	}
 	if lock == nil {
-		c := Client{At: fmt.Sprintf("process %d", at.PID), Models: at.Models}
-		return e.visit(ctx, at.URL, e.Home.Keys(), c, fn)
+		return e.visitDaemon(ctx, at, fn)
 	}
 	return errors.Join(e.inProcess(ctx, t, fn), lock.Release())
 }
@@ -100,6 +110,22 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 			return nil, noOne, context.Cause(ctx)
 		}
 	}
+}
+
+// visitDaemon connects to the home's daemon.
+func (e Env) visitDaemon(ctx context.Context, at home.Endpoint, fn func(context.Context, Client) error) error {
+	c := Client{At: fmt.Sprintf("process %d", at.PID), Models: at.Models}
+	return e.visit(ctx, at.URL, e.Home.Keys(), c, fn)
+}
+
+// visitRemote connects to the jetclaw at remote.url.
+func (e Env) visitRemote(ctx context.Context, fn func(context.Context, Client) error) error {
+	r := e.Config.Remote
+	creds := r.Creds
+	if creds != "" {
+		creds = e.Home.Resolve(creds)
+	}
+	return e.visit(ctx, r.URL, creds, Client{At: r.URL}, fn)
 }
 
 // visit connects to a jetclaw that runs elsewhere.

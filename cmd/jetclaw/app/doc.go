@@ -4,6 +4,7 @@
 //	Run           the daemon: the services of a target, the embedded server with them or a bus elsewhere
 //	WithServices  a client of the running daemon; without one, everything in this process, for as long as it is needed
 //	WithJournal   the same for a client that only reads: without a daemon no service is started
+//	Attend        the same for a client that stays over restarts of the daemon
 //
 // Each service has a connection of its own, as its own user, whether the server is in this process or elsewhere. No
 // service can tell which. The home is held (home.Lock) by whatever process runs the server on its data.

@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
 	"github.com/jetclaw/jetclaw/services/approvals"
 	"github.com/jetclaw/jetclaw/services/builtin"
+	"github.com/jetclaw/jetclaw/services/conversations"
 	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/tools"
@@ -28,6 +29,7 @@ func modules() []module {
 		{tools.Spec(), (*parts).tools},
 		{approvals.Spec(), (*parts).approvals},
 		{turns.Spec(), (*parts).turns},
+		{conversations.Spec(), (*parts).conversations},
 		{intake.Spec(), (*parts).intake},
 	}
 }
@@ -52,10 +54,12 @@ const cliUser = "cli"
 
 // users are all who may connect: the owner of the topology, the command line, and one a service.
 func users() []user {
-	cli := bus.Spec{Name: cliUser, Follows: true, Asks: []string{
+	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
 		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
+		"conversations.list", "conversations.get", "conversations.read", "conversations.search",
+		"conversations.status", "conversations.reindex",
 	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {

@@ -32,6 +32,8 @@ type parts struct {
 	callback     *outbox.CallbackConfig // nil: replies wait to be asked for
 	outgoing     []outbox.TelegramBot   // that speak here
 	outboxLimits delivery.Limits
+
+	index string // file of the read model of conversations
 }
 
 // httpToken is the name of the one token of the HTTP API; it is part of session ids.
@@ -39,7 +41,7 @@ const httpToken = "default"
 
 // newParts reads the configuration for a target. Without doors nothing listens and nothing is pushed.
 func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error) {
-	p := &parts{outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits()}
+	p := &parts{outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits(), index: e.Home.Conversations()}
 	p.outboxLimits.ResendUnknown = e.Config.Outbox.OnUnknown != "hold"
 	p.intakeLimits.MaxBytes = int(e.Config.Limits.MessageBytes)
 	if t.has("turns") {

@@ -120,7 +120,7 @@ func (e Env) execEnv() []string {
 // hidden are the places that no tool may see: all of the home but the workspaces.
 func (e Env) hidden() []string {
 	h := e.Home
-	list := []string{h.Config(), h.Data(), h.Keys(), filepath.Join(h.Dir(), "run"), h.Resolve(e.Config.Retention.Archive)}
+	list := []string{h.Config(), h.Data(), h.Keys(), filepath.Join(h.Dir(), "run"), h.Index(), h.Resolve(e.Config.Retention.Archive)}
 	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 

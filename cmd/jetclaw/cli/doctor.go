@@ -14,104 +14,120 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/health"
 )
 
-// finding is what `doctor` has to say about one thing.
-type finding struct {
-	Check string `json:"check"` // what was looked at: "configuration", "telegram mybot"
-	Level level  `json:"level"`
-	Text  string `json:"text"`
-	Hint  string `json:"hint,omitempty"` // what to do
-}
+// doctorOptions are the flags of `doctor`.
+type doctorOptions struct {
+	since  string
+	deep   bool
+	repair bool
+	probe  bool
+	json   bool
 
-type level string
-
-const (
-	fine    level = "ok"
-	warning level = "warning" // it works, and somebody should know
-	problem level = "problem" // something does not work
-)
-
-// examined is what `doctor --json` prints.
-type examined struct {
-	OK       bool      `json:"ok"` // no problem
-	Findings []finding `json:"findings"`
-}
-
-func (x *examined) add(check string, l level, hint, format string, args ...any) {
-	x.Findings = append(x.Findings, finding{Check: check, Level: l, Text: fmt.Sprintf(format, args...), Hint: hint})
+	span time.Duration // since, read
 }
 
 // doctorSpan is how far back is looked for what went wrong.
 const doctorSpan = 7 * 24 * time.Hour
 
 func (s *shell) doctorCommand() *cobra.Command {
-	var (
-		asJSON bool
-		since  string
-	)
+	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong",
-		Long: `Looks at the configuration, the store, the channels, and at what could not be delivered lately, and says what to do.
-It works beside a running daemon and without one, and changes nothing.
+		Short: "Look for what is wrong, and repair what can be",
+		Long: `Looks at everything that can be wrong with a jetclaw, and says what to do: the configuration, who can read the home's files, the
+store and its streams, the chain that joins a session's events, sessions whose next step nobody will be woken for, doorbells that
+were given up, consumers, the read model, snapshots, channels, and what could not be delivered lately. It works beside a running
+daemon and without one, and changes nothing unless it is told to.
 
-Exit code 1: there is a problem; 0: there are warnings at most. With --json it prints one object with ok and findings: check,
-level (ok, warning, problem), text and hint of each.`,
-		Example: "  jetclaw doctor\n  jetclaw doctor --since 24h --json | jq '.findings[] | select(.level != \"ok\")'",
-		Args:    noArguments,
+It takes about a second, whatever the size of the journal: chains and snapshots are sampled, and of sessions those that have
+something open are looked at. With --deep it reads the whole journal.
+
+With --repair it rings the service that a stuck session waits for (as a timer does; that is safe at any time), brings back streams
+and consumers that are missing (not those of a server elsewhere, whose owner does that), and takes rights to files away from
+others; then, beside a daemon, it looks whether that has helped.
+
+With --probe it also asks the servers of all models for a list of what they have: that costs no tokens.
+
+Exit code 0: all is well, or there are warnings at most; 1: there is a problem.
+
+With --json it prints one object with ok and findings. A finding has id (of its kind: "session.stuck", "chain.hole"), severity (ok,
+warning, problem), check, text, and where there is any evidence (an object that depends on the id) and fix. The id of a check that
+could not be made ends in ".unknown".`,
+		Example: `  jetclaw doctor
+  jetclaw doctor --repair
+  jetclaw doctor --deep --json | jq '.findings[] | select(.severity != "ok")'`,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			span := doctorSpan
-			if since != "" {
+			o.span = doctorSpan
+			if o.since != "" {
 				var err error
-				if span, err = parseSpan(since); err != nil || span <= 0 {
-					return usagef("--since %s is no duration (10m, 24h, 7d)", since)
+				if o.span, err = parseSpan(o.since); err != nil || o.span <= 0 {
+					return usagef("--since %s is no duration (10m, 24h, 7d)", o.since)
 				}
 			}
-			return s.doctor(c.Context(), span, asJSON)
+			return s.doctor(c.Context(), o)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	c.Flags().StringVar(&since, "since", "", "how far back to look for what went wrong: 10m, 24h; 7d without it")
+	c.Flags().BoolVar(&o.repair, "repair", false, "repair what can be")
+	c.Flags().BoolVar(&o.deep, "deep", false, "look at the whole journal")
+	c.Flags().BoolVar(&o.probe, "probe", false, "ask the servers of models whether they are there")
+	c.Flags().StringVar(&o.since, "since", "", "how far back to look for what went wrong: 10m, 24h; 7d without it")
+	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	noCompletion(c, "since")
 	return c
 }
 
-func (s *shell) doctor(ctx context.Context, span time.Duration, asJSON bool) error {
+func (s *shell) doctor(ctx context.Context, o doctorOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	x := &examined{Findings: []finding{}}
-	if err := s.examine(ctx, x, span); err != nil {
+	x := &examination{s: s, o: o}
+	if err := x.all(ctx); err != nil {
 		return err
 	}
-	x.OK = true
-	for _, f := range x.Findings {
-		x.OK = x.OK && f.Level != problem
-	}
-	if asJSON {
-		if err := s.writeJSON(x); err != nil {
+	x.report.Close()
+	if o.json {
+		if err := s.writeJSON(x.report); err != nil {
 			return err
 		}
-	} else if err := s.showFindings(x); err != nil {
+	} else if err := s.showFindings(x.report); err != nil {
 		return err
 	}
-	if !x.OK {
+	if !x.report.OK {
 		return &toldError{exitFailed}
 	}
 	return nil
 }
 
-func (s *shell) showFindings(x *examined) error {
-	mark := map[level]string{fine: "ok     ", warning: "warning", problem: "PROBLEM"}
+// findingsShown is how many findings of one kind a person is shown.
+const findingsShown = 20
+
+func (s *shell) showFindings(r health.Report) error {
+	mark := map[health.Severity]string{health.Fine: "ok     ", health.Warning: "warning", health.Problem: "PROBLEM"}
 	if s.colour(s.outTTY) {
-		mark = map[level]string{fine: "\x1b[32mok\x1b[0m     ", warning: "\x1b[33mwarning\x1b[0m", problem: "\x1b[31mPROBLEM\x1b[0m"}
+		mark = map[health.Severity]string{
+			health.Fine: "\x1b[32mok\x1b[0m     ", health.Warning: "\x1b[33mwarning\x1b[0m", health.Problem: "\x1b[31mPROBLEM\x1b[0m",
+		}
 	}
-	for _, f := range x.Findings {
-		if _, err := fmt.Fprintf(s.out, "%s  %s: %s\n", mark[f.Level], flat(f.Check), flat(f.Text)); err != nil {
+	shown := map[string]int{}
+	for _, f := range r.Findings {
+		if shown[f.ID]++; shown[f.ID] > findingsShown {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.out, "%s  %s: %s\n", mark[f.Severity], flat(f.Check), flat(f.Text)); err != nil {
 			return err
 		}
-		if f.Hint != "" {
-			if _, err := fmt.Fprintf(s.out, "         %s\n", flat(f.Hint)); err != nil {
+		if f.Fix != "" {
+			if _, err := fmt.Fprintf(s.out, "         %s\n", flat(f.Fix)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range r.Findings {
+		if more := shown[f.ID] - findingsShown; more > 0 {
+			shown[f.ID] = 0
+			if _, err := fmt.Fprintf(s.out, "%s  %s: and %d more like these; --json shows all\n", mark[f.Severity], flat(f.Check), more); err != nil {
 				return err
 			}
 		}
@@ -119,44 +135,48 @@ func (s *shell) showFindings(x *examined) error {
 	return nil
 }
 
-// examine looks at everything. An error means that it could not be looked.
-func (s *shell) examine(ctx context.Context, x *examined, span time.Duration) error {
-	e, err := s.env("doctor", slog.LevelError)
+// all looks at everything. An error means that it could not be looked.
+func (x *examination) all(ctx context.Context) error {
+	e, err := x.s.env("doctor", slog.LevelError)
 	if err != nil {
 		if found := problemsOf(err); len(found) > 0 {
 			for _, p := range found {
-				x.add("configuration", problem, p.Hint, "%s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Path, p.Text)
+				x.report.Sayf("config.problem", health.Problem, "configuration", p.Hint, "%s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Path, p.Text)
 			}
 			return nil
 		}
 		return err
 	}
-	e.Notice = func(text string) { x.add("configuration", warning, "", "%s", text) }
-	warnings, err := app.CheckSecrets(e.Config, e.Home, s.lookup, s.secrets)
+	e.Silent = true
+	x.e = e
+	if err := x.configuration(); err != nil {
+		return err
+	}
+	x.files()
+	return x.e.WithReading(ctx, x.journal)
+}
+
+func (x *examination) configuration() error {
+	x.e.Notice = func(text string) { x.report.Sayf("config.warning", health.Warning, "configuration", "", "%s", text) }
+	warnings, err := app.CheckSecrets(x.e.Config, x.e.Home, x.s.lookup, x.s.secrets)
 	for _, w := range warnings {
-		x.add("configuration", warning, "", "%s", w)
+		x.report.Sayf("config.warning", health.Warning, "configuration", "", "%s", w)
 	}
 	found := problemsOf(err)
 	for _, p := range found {
-		x.add("configuration", problem, p.Hint, "%s", p.Text)
+		x.report.Sayf("config.problem", health.Problem, "configuration", p.Hint, "%s", p.Text)
 	}
 	if err != nil && len(found) == 0 {
 		return err
 	}
 	if err == nil {
 		text := "is right"
-		if _, err := os.Stat(e.Home.Config()); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(x.e.Home.Config()); errors.Is(err, os.ErrNotExist) {
 			text = "does not exist: the defaults hold"
 		}
-		x.add("configuration", fine, "", "%s %s", e.Home.Config(), text)
+		x.report.Sayf("config.ok", health.Fine, "configuration", "", "%s %s", x.e.Home.Config(), text)
 	}
-	return e.WithJournal(ctx, func(ctx context.Context, c app.Client) error {
-		if err := examineStore(ctx, x, e, c); err != nil {
-			return err
-		}
-		s.examineBots(ctx, x, e, c)
-		return examinePast(ctx, x, c, span)
-	})
+	return nil
 }
 
 func plural(n int, one, many string) string {

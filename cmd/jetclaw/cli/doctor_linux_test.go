@@ -5,12 +5,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/health"
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 )
 
-func (u *user) doctor(code int) examined {
+// examined is what `doctor --json` prints.
+type examined struct {
+	OK       bool            `json:"ok"`
+	Findings []healthFinding `json:"findings"`
+}
+
+type healthFinding struct {
+	ID       string          `json:"id"`
+	Severity health.Severity `json:"severity"`
+	Check    string          `json:"check"`
+	Text     string          `json:"text"`
+	Evidence json.RawMessage `json:"evidence"`
+	Fix      string          `json:"fix"`
+}
+
+func (u *user) doctor(code int, flags ...string) examined {
 	u.t.Helper()
-	r := u.run("doctor", "--json")
+	r := u.run(append([]string{"doctor", "--json"}, flags...)...)
 	r.want(u.t, code)
 	var x examined
 	if err := json.Unmarshal([]byte(r.stdout), &x); err != nil {
@@ -23,12 +39,12 @@ func (u *user) doctor(code int) examined {
 }
 
 // says fails the test unless there is a finding with all of some words.
-func (x examined) says(t *testing.T, check string, l level, words ...string) {
+func (x examined) says(t *testing.T, check string, l health.Severity, words ...string) {
 	t.Helper()
 	for _, f := range x.Findings {
-		all := f.Level == l && strings.HasPrefix(f.Check, check)
+		all := f.Severity == l && strings.HasPrefix(f.Check, check)
 		for _, w := range words {
-			all = all && strings.Contains(f.Text+" "+f.Hint, w)
+			all = all && strings.Contains(f.Text+" "+f.Fix, w)
 		}
 		if all {
 			return
@@ -41,11 +57,17 @@ func TestDoctorOfAnEmptyHome(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, "")
 	x := u.doctor(0)
-	x.says(t, "configuration", fine)
-	x.says(t, "journal", fine, "on disk")
-	x.says(t, "deliveries", fine, "7 days")
+	x.says(t, "configuration", health.Fine)
+	x.says(t, "journal", health.Fine, "on disk")
+	x.says(t, "deliveries", health.Fine, "7 days")
+	for _, f := range x.Findings {
+		if f.ID == "" || f.Severity != health.Fine || f.Check == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	u.doctor(0, "--deep", "--repair")
 	u.write("jetclaw.yaml", "bus: {sync: never}\n")
-	u.doctor(1).says(t, "configuration", problem, "jetclaw.yaml:1:13", "bus.sync")
+	u.doctor(1).says(t, "configuration", health.Problem, "jetclaw.yaml:1:13", "bus.sync")
 	if r := u.run("doctor"); r.code != 1 || !strings.Contains(r.stdout, "PROBLEM  configuration: ") {
 		t.Errorf("%d %s", r.code, r.stdout)
 	}
@@ -55,7 +77,7 @@ func TestDoctorOfAnEmptyHome(t *testing.T) {
 func TestDoctorOfBots(t *testing.T) {
 	t.Parallel()
 	h := newChatHouse(t, ", access: open, streaming: off", "")
-	h.doctor(0).says(t, "telegram", warning, "no daemon serves them")
+	h.doctor(0).says(t, "telegram", health.Warning, "no daemon serves them")
 	d := h.start()
 	h.telegram.AddChat("", private(eve))
 	h.telegram.Say("", private(eve), eve, "hello")
@@ -65,12 +87,12 @@ func TestDoctorOfBots(t *testing.T) {
 	h.telegram.Inject(json.RawMessage(`{"message":{"message_id":1,"date":"never","chat":{"id":1,"type":"private"}}}`))
 	h.events("delivery.failed.v1", "message.quarantined.v1")
 	x := h.doctor(0)
-	x.says(t, "telegram mybot (@", fine, "takes updates since")
-	x.says(t, "deliveries", warning, "main.telegram.mybot.666", "blocked")
-	x.says(t, "channels", warning, "1 update could not be read", "message.date")
+	x.says(t, "telegram mybot (@", health.Fine, "takes updates since")
+	x.says(t, "deliveries", health.Warning, "main.telegram.mybot.666", "blocked")
+	x.says(t, "channels", health.Warning, "1 update could not be read", "message.date")
 	h.telegram.Revoke("")
 	d.stderr.waitFor(t, "token is refused")
-	h.doctor(1).says(t, "telegram mybot", problem, "the token is refused", "@BotFather")
+	h.doctor(1).says(t, "telegram mybot", health.Problem, "the token is refused", "@BotFather")
 	d.stop()
 	h.tokenless(d)
 }

@@ -89,7 +89,7 @@ always (what that would hold for, "" when it is not possible), policy and consid
 			if c.Flags().Changed("taint") {
 				one.Taint = &o.taint
 			}
-			return s.explain(c.Context(), one, o)
+			return s.explainRule(c.Context(), one, o)
 		},
 	}
 	c.Flags().StringVar(&o.session, "session", "", "as a call of this session: "+sessionHelp)
@@ -204,7 +204,7 @@ func explainedOf(agent string, j tools.Judged) explained {
 	}
 }
 
-func (s *shell) explain(ctx context.Context, one policyCase, o explainOptions) error {
+func (s *shell) explainRule(ctx context.Context, one policyCase, o explainOptions) error {
 	policy, err := policyOf(o.config)
 	if err != nil {
 		return err

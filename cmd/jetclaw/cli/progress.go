@@ -42,6 +42,12 @@ func (p *progress) step() {
 	fmt.Fprintf(p.out, "%s%d events read, %.0f a second", clearLine, p.events, float64(p.events)/now.Sub(p.began).Seconds())
 }
 
+// at is step for who counts otherwise: so many events are read.
+func (p *progress) at(events int) {
+	p.events = events - events%progressLook - 1
+	p.step()
+}
+
 // end clears the line. The next step begins a new count.
 func (p *progress) end() {
 	if !p.shown.IsZero() {

@@ -65,7 +65,7 @@ func TestNoEvents(t *testing.T) {
 	u.run("chat", "--session", "main.http.default.x", "hi").want(t, 0)
 	u.run("events", "--session", "x").want(t, 0, "no session main.terminal.local.x", "did you mean main.http.default.x?")
 	u.run("events", "--session", "y").want(t, 0, "no session main.terminal.local.y")
-	u.run("events", "--since", "999").want(t, 0, "ends at cursor 4")
+	u.run("events", "--since", "999").want(t, 1, "no cursor 999: it begins at 1 and ends at 4")
 	if n := len(u.journal("--since", "5d")); n != 4 {
 		t.Errorf("%d events in five days", n)
 	}

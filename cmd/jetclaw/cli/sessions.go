@@ -23,14 +23,20 @@ import (
 
 func (s *shell) sessionsCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "sessions",
-		Short:   "Archive old conversations",
-		Long:    "A session is one conversation: all that was said and done in it lies in the journal.",
-		Example: "  jetclaw sessions prune --dormant 180d --dry-run",
-		Args:    noSuchCommand,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "sessions",
+		Short: "List, read, search, export and delete conversations",
+		Long: `A session is one conversation: all that was said and done in it lies in the journal. Lists and searches are answered from a
+read model that the daemon keeps; without a daemon it is opened in this process, and reads what is new in the journal before.`,
+		Example: `  jetclaw sessions list
+  jetclaw sessions show default
+  jetclaw sessions search "train to Vienna"
+  jetclaw sessions export work --format markdown --output work.md
+  jetclaw sessions delete work
+  jetclaw sessions prune --dormant 180d --dry-run`,
+		Args: noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(s.pruneCommand())
+	c.AddCommand(s.sessionsList(), s.sessionsShow(), s.sessionsSearch(), s.sessionsExport(), s.sessionsDelete(), s.pruneCommand(), s.sessionsReindex())
 	noCompletion(c)
 	return c
 }
@@ -55,7 +61,7 @@ A session that is at work, or where a message waits, always stays.
 
 What is not given as a flag is taken from retention in the configuration, with which the daemon does the same by itself.
 Sizes of sessions are estimates: the sum of their events' bodies and a flat rate for what surrounds them.
-Bodies above 64 KiB stay in the object store for now, as sessions may share them.`,
+Bodies above 64 KiB are archived as parts of their events. Attachments are not archived, and go with their session.`,
 		Example: `  jetclaw sessions prune --dormant 180d --dry-run
   jetclaw sessions prune --dormant 180d --yes
   jetclaw sessions prune --max-bytes 2GiB`,

@@ -31,7 +31,7 @@ func turnSummary(body turnv1.Event) string {
 	case turnv1.Cancelled:
 		return cancelledSummary(b)
 	case turnv1.SessionConfigured, turnv1.CompactionStarted, turnv1.CompactionFailed, turnv1.SessionCompacted, turnv1.SessionReset,
-		turnv1.SessionDeleted:
+		turnv1.SessionDeleted, turnv1.Forked:
 		return sessionSummary(body)
 	}
 	return ""
@@ -63,6 +63,15 @@ func sessionSummary(body envelope.Body) string {
 		return fmt.Sprintf("%s: %s", b.Cause, oneLine(b.Text))
 	case turnv1.SessionCompacted:
 		return fmt.Sprintf("%s in one: %s", counted(b.Turns, "turn"), oneLine(b.Summary))
+	case turnv1.Forked:
+		s := fmt.Sprintf("from %s at %d, by %s", b.From, b.At, oneLine(b.By))
+		if b.Edited != nil {
+			s += fmt.Sprintf(", event %d edited", b.Edited.Cursor)
+		}
+		if b.Model != "" {
+			s += ", with " + oneLine(b.Model)
+		}
+		return s
 	case turnv1.SessionDeleted:
 		s := "by " + b.By
 		if b.Events > 0 {

@@ -1,6 +1,6 @@
 // Package execution is the pure machine of an executor: it claims each call that was dispatched to it, has it carried out,
 // and says what became of it. Each call is a part of its session (machine.View.Part) with a claim of its own, so that the
-// calls of one step run side by side.
+// calls of one step run side by side. The part "" is all calls, one after the other: it takes on what has lost its own bell.
 //
 //	dispatched ──started{1}──► open ──completed──► gone
 //	                            │  owner gone, or past the deadline:
@@ -15,4 +15,7 @@
 //     and Attempts times at most. Else the outcome is unknown, and that is what the model is told.
 //   - Nothing is started after the turn has ended. What runs then is ended, and its outcome is cancelled.
 //   - Every claim is closed by one call.completed.
+//   - A bell of part "", a timer's or that of a turn's end, is enough for all that is open: what nobody has started for a
+//     while is started, and a claim whose owner is gone is closed. What has its own bell has been started by then. It is
+//     acked when no call is open.
 package execution

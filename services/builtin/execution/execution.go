@@ -11,7 +11,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "1"
+const Version = "2"
 
 // Executor is whose calls these are: the suffix of its events.
 const Executor = "builtin"
@@ -30,7 +30,7 @@ type Call struct {
 	Attempt  int       `json:"attempt,omitempty"` // of the open claim; 0 before the first
 	Claim    uint64    `json:"claim,omitempty"`   // cursor of the event that claims it
 	Worker   string    `json:"worker,omitempty"`  // its owner
-	Since    time.Time `json:"since,omitzero"`    // time of the claim
+	Since    time.Time `json:"since,omitzero"`    // time of the claim; before the first, of the dispatch
 	Deadline time.Time `json:"deadline,omitzero"` // after it anybody may take over
 }
 
@@ -61,6 +61,15 @@ func Part(ev envelope.Event) string {
 
 func part(turn, call string) string { return turn + " " + call }
 
+// Parts are those of all open calls.
+func (s State) Parts() []string {
+	parts := make([]string, len(s.Calls))
+	for i, c := range s.Calls {
+		parts[i] = part(c.Turn, c.Call)
+	}
+	return parts
+}
+
 // Open is the call of a part; false when there is none.
 func (s State) Open(of string) (Call, bool) {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return part(c.Turn, c.Call) == of })
@@ -77,7 +86,7 @@ func (s State) Apply(ev envelope.Event) State {
 		if b.Executor != Executor || s.find(b.Turn, b.Call) >= 0 {
 			return s
 		}
-		s.Calls = append(slices.Clip(s.Calls), Call{Dispatched: b, Cause: ev.ID})
+		s.Calls = append(slices.Clip(s.Calls), Call{Dispatched: b, Cause: ev.ID, Since: stamp(ev.Time)})
 	case callv1.Started:
 		return s.started(ev, b)
 	case callv1.Completed:
@@ -135,20 +144,20 @@ func (s State) over(turn string) State {
 	return s
 }
 
-// Next says what the part needs now; nil when its call is done. The part "" ends what runs for a turn that has ended.
+// Next says what the part needs now; nil when its call is done. The part "" is rung by the end of a turn, and by timers.
 func (s State) Next(v machine.View, r Rules) machine.Step {
 	if v.Part == "" {
-		for _, c := range s.Calls {
-			if c.Over {
-				return c.cancel()
-			}
-		}
-		return nil
+		return s.rest(v, r)
 	}
 	c, ok := s.Open(v.Part)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
+	}
+	return c.next(v, r)
+}
+
+func (c Call) next(v machine.View, r Rules) machine.Step {
+	switch {
 	case c.Over:
 		return c.cancel()
 	case c.Attempt == 0:
@@ -163,6 +172,50 @@ func (s State) Next(v machine.View, r Rules) machine.Step {
 	return c.end(callv1.Unknown, "the process that carried it out was lost in between")
 }
 
+// orphaned is how long a call is left to its own bell. That has been delivered by then, or delivered again.
+const orphaned = 10 * time.Second
+
+// rest ends what runs for turns that have ended, then takes on what has lost its own bell: one call at a time, those that
+// nobody has started first, then those whose owners have gone, the oldest claim first.
+func (s State) rest(v machine.View, r Rules) machine.Step {
+	mine := slices.IndexFunc(s.Calls, func(c Call) bool { return v.Mine != 0 && c.Claim == v.Mine })
+	for i, c := range s.Calls {
+		if c.Over {
+			step := c.cancel()
+			step.Beside = mine >= 0 && mine != i
+			return step
+		}
+	}
+	if mine >= 0 {
+		return s.Calls[mine].next(v, r)
+	}
+	var held machine.Held
+	var wait machine.Wait
+	for _, c := range s.Calls {
+		if at := c.Since.Add(orphaned); c.Attempt == 0 && v.Now.Before(at) {
+			if wait.Until.IsZero() || at.Before(wait.Until) {
+				wait.Until = at
+			}
+			continue
+		}
+		step := c.next(v, r)
+		h, ok := step.(machine.Held)
+		switch {
+		case !ok:
+			return step
+		case held.Claim == 0 || h.Claim < held.Claim:
+			held = h
+		}
+	}
+	switch {
+	case held.Claim != 0:
+		return held
+	case !wait.Until.IsZero():
+		return wait
+	}
+	return nil
+}
+
 func (c Call) start(v machine.View, r Rules) machine.Step {
 	return machine.Append{Claim: true, Cause: c.Cause, Tell: c.Worker, Body: callv1.Started{
 		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt + 1, Worker: v.Worker,
@@ -170,11 +223,11 @@ func (c Call) start(v machine.View, r Rules) machine.Step {
 	}}
 }
 
-func (c Call) cancel() machine.Step {
+func (c Call) cancel() machine.Append {
 	return c.end(callv1.Cancelled, "it was ended with its turn; what it had done by then is done")
 }
 
-func (c Call) end(o callv1.Outcome, text string) machine.Step {
+func (c Call) end(o callv1.Outcome, text string) machine.Append {
 	return machine.Append{Cause: c.Cause, Tell: c.Worker, Body: callv1.Completed{
 		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt, Outcome: o, Content: text,
 	}}

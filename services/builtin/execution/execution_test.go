@@ -40,14 +40,22 @@ func brief(step machine.Step) string {
 		}
 		switch b := step.Body.(type) {
 		case callv1.Started:
+			if b.Call != "c" {
+				how += " of " + b.Call
+			}
 			return fmt.Sprintf("starts %d until %s%s", b.Attempt, b.Deadline.Sub(epoch), how)
 		case callv1.Completed:
+			if step.Beside {
+				how += " beside"
+			}
 			return fmt.Sprintf("ends %d as %s%s", b.Attempt, b.Outcome, how)
 		}
 	case machine.Perform:
 		return fmt.Sprintf("performs %d until %s", step.Claim, step.Deadline.Sub(epoch))
 	case machine.Held:
 		return fmt.Sprintf("held %d by %s", step.Claim, step.Worker)
+	case machine.Wait:
+		return fmt.Sprintf("waits until %s", step.Until.Sub(epoch))
 	}
 	return "nothing"
 }
@@ -86,7 +94,13 @@ func TestNext(t *testing.T) {
 		{"cancelled before it starts", []envelope.Body{once, cancelled}, part, 0, 0, 0, "nothing"},
 		{"cancelled while it runs", []envelope.Body{once, started(1), cancelled}, part, 2, 0, 0, "ends 1 as cancelled tells w1"},
 		{"by whom the end rings", []envelope.Body{once, started(1), cancelled}, "", 0, 0, 0, "ends 1 as cancelled tells w1"},
-		{"the end of a turn without it", []envelope.Body{once, started(1)}, "", 0, 0, 0, "nothing"},
+		{"by a ring, somebody else's", []envelope.Body{once, started(1)}, "", 0, 0, 0, "held 2 by w1"},
+		{"by a ring, new", []envelope.Body{once}, "", 0, 0, 9 * time.Second, "waits until 10s"},
+		{"by a ring, started by nobody", []envelope.Body{once}, "", 0, 0, 10 * time.Second, "starts 1 until 35s"},
+		{"by a ring, its claim is mine", []envelope.Body{once, started(1)}, "", 2, 0, 0, "performs 2 until 1m0s"},
+		{"by a ring, gone", []envelope.Body{once, started(1)}, "", 0, 2, 0, "ends 1 as unknown tells w1"},
+		{"by a ring, past its deadline", []envelope.Body{again, started(1)}, "", 0, 0, 2 * time.Minute, "starts 2 until 2m25s tells w1"},
+		{"by a ring, done", []envelope.Body{once, started(1), completed(1)}, "", 0, 0, time.Hour, "nothing"},
 		{"a turn that failed", []envelope.Body{once, started(1), failed}, part, 2, 0, 0, "ends 1 as cancelled tells w1"},
 		{"a turn that failed before", []envelope.Body{once, failed}, part, 0, 0, 0, "nothing"},
 		{"another turn's end", []envelope.Body{once, turnv1.Cancelled{Turn: "u"}}, part, 0, 0, 0, "starts 1 until 25s"},
@@ -98,6 +112,52 @@ func TestNext(t *testing.T) {
 				s = s.Apply(envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
 			}
 			v := machine.View{Now: epoch.Add(c.at), Worker: "w2", Part: c.part, Mine: c.mine, Gone: c.gone}
+			if got := brief(s.Next(v, rules)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRestOfTheSession: a ring is for all calls, one after the other.
+func TestRestOfTheSession(t *testing.T) {
+	rules := execution.Rules{
+		Timeout: func(string) time.Duration { return 20 * time.Second }, Again: func(string) bool { return false }, Attempts: 3,
+	}
+	dispatched := func(turn, call string) envelope.Body {
+		return callv1.Dispatched{Request: callv1.Request{Turn: turn, Call: call, Tool: "once", Executor: execution.Executor}}
+	}
+	claimed := func(turn, call, worker string) envelope.Body {
+		return callv1.Started{Executor: execution.Executor, Turn: turn, Call: call, Attempt: 1, Worker: worker, Deadline: epoch.Add(time.Minute)}
+	}
+	for _, c := range []struct {
+		name       string
+		bodies     []envelope.Body
+		mine, gone uint64
+		want       string
+	}{
+		{"what nobody has started comes first", []envelope.Body{dispatched("t", "c"), claimed("t", "c", "w1"), dispatched("t", "d")}, 0, 0, "starts 1 until 1m0s of d"},
+		{"the oldest claim is asked for", []envelope.Body{
+			dispatched("t", "c"), dispatched("t", "d"), claimed("t", "d", "w3"), claimed("t", "c", "w1"),
+		}, 0, 0, "held 3 by w3"},
+		{"the other is asked for when the oldest has gone", []envelope.Body{
+			dispatched("t", "c"), dispatched("t", "d"), claimed("t", "d", "w3"), claimed("t", "c", "w1"),
+			callv1.Completed{Executor: execution.Executor, Turn: "t", Call: "d", Attempt: 1, Outcome: callv1.Unknown},
+		}, 0, 3, "held 4 by w1"},
+		{"nothing is started beside mine", []envelope.Body{dispatched("t", "c"), claimed("t", "c", "w2"), dispatched("t", "d")}, 2, 0, "performs 2 until 1m0s"},
+		{"another turn's end", []envelope.Body{
+			dispatched("t", "c"), claimed("t", "c", "w2"), dispatched("u", "d"), claimed("u", "d", "w1"), turnv1.Cancelled{Turn: "u"},
+		}, 2, 0, "ends 1 as cancelled tells w1 beside"},
+		{"its own turn's end", []envelope.Body{
+			dispatched("t", "c"), claimed("t", "c", "w2"), dispatched("u", "d"), claimed("u", "d", "w1"), turnv1.Cancelled{Turn: "t"},
+		}, 2, 0, "ends 1 as cancelled tells w2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s execution.State
+			for i, b := range c.bodies {
+				s = s.Apply(envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
+			}
+			v := machine.View{Now: epoch.Add(40 * time.Second), Worker: "w2", Mine: c.mine, Gone: c.gone}
 			if got := brief(s.Next(v, rules)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}

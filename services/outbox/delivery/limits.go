@@ -31,8 +31,8 @@ type Limits struct {
 	// Grace is added to SendTime for the deadline of an attempt, after which others may take it over: it covers the
 	// append of the outcome and the difference of two clocks.
 	Grace time.Duration
-	// Backoff is the wait after a failed attempt (from 1) of a delivery. A pure function.
-	Backoff func(delivery string, attempt int) time.Duration
+	// Backoff is the wait after a failed attempt (from 1) of a delivery. A pure function; it is not recorded with the rest.
+	Backoff func(delivery string, attempt int) time.Duration `json:"-"`
 	// ResendUnknown says what follows an attempt that may have arrived: another one, marked as a repeat, or nothing
 	// (the item is held for a person).
 	ResendUnknown bool

@@ -39,6 +39,8 @@ func (s State) Apply(ev envelope.Event) State {
 		s.Taint, s.Always = Taint{Untrusted: len(s.Foreign) > 0}, nil
 	case turnv1.SessionDeleted:
 		return State{}
+	case turnv1.Forked:
+		return s.forked(ev, b)
 	}
 	return s
 }

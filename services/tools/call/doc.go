@@ -19,4 +19,6 @@
 //     goes on (call.completed, approval.*) is somebody else's to append.
 //   - Taints are only added, until session.reset begins afresh. A summary of the past keeps them. A message with words or files
 //     of others taints from when it comes; one that still waits for its answer at a reset taints what begins then, too.
+//   - A session that begins with the past of another one (session.forked) has its taints, and none of what people had allowed
+//     there: neither its decisions "always" nor its open calls.
 package call

@@ -67,6 +67,8 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.answered(b.By)
 	case turnv1.SessionDeleted:
 		return State{}
+	case turnv1.Forked:
+		return s.forked(ev, b)
 	}
 	return s
 }
@@ -172,9 +174,9 @@ func (s State) spent(o turnv1.Outcome, answered bool) State {
 	if o.Model == "" {
 		return s
 	}
-	s.Usage = s.Usage.plus(o.Usage, answered)
+	s.Usage = s.Usage.Plus(o.Usage, answered)
 	s.Turn = s.Turn.with(func(t *Turn) {
-		t.Usage = t.Usage.plus(o.Usage, answered)
+		t.Usage = t.Usage.Plus(o.Usage, answered)
 		t.Model = o.Model
 	})
 	return s
@@ -221,7 +223,7 @@ func (s State) cancelled(ev envelope.Event, b turnv1.Cancelled) State {
 		return s
 	}
 	if b.Model != "" {
-		s.Usage = s.Usage.plus(b.Usage, true)
+		s.Usage = s.Usage.Plus(b.Usage, true)
 	}
 	switch b.Reason { //nolint:exhaustive // the others end a turn as old events do, which have no reason
 	case turnv1.Interrupted:

@@ -63,7 +63,7 @@ func (s State) uncompacted(b turnv1.CompactionFailed) State {
 
 func (s State) afterCompaction(by, model string, u turnv1.Usage, answered bool) State {
 	if model != "" {
-		s.Usage = s.Usage.plus(u, answered)
+		s.Usage = s.Usage.Plus(u, answered)
 	}
 	if s.Turn != nil {
 		s.Turn = s.Turn.with(func(t *Turn) { t.Squeezed = true })

@@ -33,6 +33,13 @@
 //
 // Next looks at orders, stop, full queue, turn, compaction, inbox, in this order.
 //
+// # A fork
+//
+// A session may begin with session.forked: the past of another one, which is folded as if it had happened here. What was under
+// way there is settled: the model call is made again as the turn's next round, calls without a result have failed, a
+// compaction, a stop and orders are no more. A message without an answer is answered here, for real. What is paid is counted
+// anew, and results cannot be read on, as their events are in the other session.
+//
 // # Invariants, for every order of events
 //
 //   - The inbox is in arrival order; only an outcome that lists a message, or the answer to a command, takes it out, so

@@ -12,8 +12,8 @@ const (
 	noteAgain   = "(this failed the same way before: do something else)"
 )
 
-// identity is what makes two calls the same one: the tool and its arguments, however they are written.
-func (c Call) identity() string {
+// Identity is what makes two calls the same one: the tool and its arguments, however they are written.
+func (c Call) Identity() string {
 	args, err := canonical.JSON([]byte(c.Arguments))
 	if err != nil {
 		return c.Tool + "\x00" + c.Arguments
@@ -31,9 +31,9 @@ func (t *Turn) failures(c Call) int {
 				continue
 			}
 			if want == "" { // most calls do not fail twice
-				want = c.identity()
+				want = c.Identity()
 			}
-			if other.identity() == want {
+			if other.Identity() == want {
 				n++
 				return
 			}

@@ -52,15 +52,16 @@ func (s State) chooseModel(o Order, r Rules) machine.Step {
 	case Default:
 		return set(o, turnv1.ModelSetting, "", fmt.Sprintf("This session uses the agent's model again: %s.", r.Model))
 	}
-	ref, why := r.resolve(o.Argument)
+	ref, why := r.Resolve(o.Argument)
 	if ref == "" {
 		return post(o.ID, why)
 	}
 	return set(o, turnv1.ModelSetting, ref, fmt.Sprintf("This session uses %s from the next message on. /model %s goes back to %s.", ref, Default, r.Model))
 }
 
-// resolve finds the model that somebody means: a reference whose provider exists, or the end of one that is named.
-func (r Rules) resolve(name string) (ref, why string) {
+// Resolve finds the model that somebody means: a reference whose provider exists, or the end of one that is named. why says,
+// for a person, why there is none.
+func (r Rules) Resolve(name string) (ref, why string) {
 	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", "The name of a model has no spaces and no other signs than those of ASCII."
 	}

@@ -18,7 +18,11 @@ func completed(ev envelope.Event, b callv1.Completed) func(*Call) {
 		lead, failed := outcome(b.Outcome)
 		text := head(b.Content, maxResult)
 		c.Result, c.Lead, c.Failed, c.Cursor = lead+text, len(lead), failed, ev.Cursor
-		if len(text) < len(b.Content) {
+		switch {
+		case len(text) == len(b.Content):
+		case c.Cursor == 0:
+			c.note(fmt.Sprintf("[cut: %d of %d bytes shown; the rest is in another conversation]", len(text), len(b.Content)))
+		default:
 			c.note(fmt.Sprintf("[cut: %d of %d bytes shown; call %s for the rest]", len(text), len(b.Content), c.ReadOn(len(text))))
 		}
 		if b.Cut > 0 {

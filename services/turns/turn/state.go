@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "5"
+const Version = "6"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -109,8 +109,8 @@ type Total struct {
 	Silent   int   `json:"silent,omitempty"`   // answers of which nobody knows how many tokens they took
 }
 
-// plus adds one model call; answered says that there was an answer.
-func (t Total) plus(u turnv1.Usage, answered bool) Total {
+// Plus adds one model call; answered says that there was an answer.
+func (t Total) Plus(u turnv1.Usage, answered bool) Total {
 	t.Calls++
 	t.Input += max(0, u.Input)
 	t.Output += max(0, u.Output)
@@ -214,6 +214,17 @@ func (s State) OpenCalls() []string {
 		}
 	}
 	return ids
+}
+
+// OpenClaim is the cursor of the event that claims the model call under way; 0 when there is none.
+func (s State) OpenClaim() uint64 {
+	switch {
+	case s.Compaction != nil:
+		return s.Compaction.Claim.Cursor
+	case s.Turn != nil && s.Turn.Open:
+		return s.Turn.Claim.Cursor
+	}
+	return 0
 }
 
 // Quiet says that nothing runs and nothing waits.

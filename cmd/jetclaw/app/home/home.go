@@ -5,6 +5,7 @@
 //	keys/               one key a bus user, the HTTP token (0600)
 //	run/lock            held by the one process that owns data/; says which one that is
 //	run/endpoint.json   how the CLI reaches the daemon (0600); valid while the lock is held
+//	index/              what can be built again from data/: the read model of conversations; made by who reads it
 //	archive/            conversations that were taken out of the journal; made when the first one is
 //	workspace/          what agents work on; made by the turns service, with files to begin with
 //
@@ -54,6 +55,12 @@ func (h Home) Data() string { return filepath.Join(h.dir, "data") }
 
 // Keys is the folder of keys and tokens.
 func (h Home) Keys() string { return filepath.Join(h.dir, "keys") }
+
+// Index is the folder of what can be built again from the store.
+func (h Home) Index() string { return filepath.Join(h.dir, "index") }
+
+// Conversations is the file of the read model of conversations.
+func (h Home) Conversations() string { return filepath.Join(h.Index(), "conversations.sqlite") }
 
 // HTTPToken is the file with the bearer token of the HTTP API.
 func (h Home) HTTPToken() string { return filepath.Join(h.Keys(), "http.token") }

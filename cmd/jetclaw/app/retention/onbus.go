@@ -23,6 +23,10 @@ func (b onBus) Get(ctx context.Context, cursor uint64) (envelope.Event, error) {
 	return b.conn.Journal().Get(ctx, cursor)
 }
 
+func (b onBus) History(ctx context.Context, s session.ID) ([]envelope.Event, error) {
+	return b.conn.History(ctx, s, 0)
+}
+
 func (b onBus) Size(ctx context.Context) (int64, error) {
 	u, err := b.conn.Journal().Usage(ctx)
 	return int64(u.Bytes), err

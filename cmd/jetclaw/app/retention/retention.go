@@ -28,11 +28,13 @@ const leastDormant = 24 * time.Hour
 type Bus interface {
 	Replay(ctx context.Context, o bus.ReplayOptions, fn func(envelope.Event) error) error
 	Get(ctx context.Context, cursor uint64) (envelope.Event, error)
+	// History is what a session has since its last tombstone, that one included.
+	History(ctx context.Context, s session.ID) ([]envelope.Event, error)
 	// Size is that of the whole journal, in bytes.
 	Size(ctx context.Context) (int64, error)
 	// Delete appends the tombstone if the last event of the session is at cursor, and returns its own cursor.
 	Delete(ctx context.Context, s session.ID, cursor uint64, reason turnv1.SessionDeleted) (uint64, error)
-	// Purge removes the events below the tombstone.
+	// Purge removes the events below the tombstone, and what they refer to in the object store.
 	Purge(ctx context.Context, s session.ID, tombstone uint64) (uint64, error)
 }
 

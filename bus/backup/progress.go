@@ -1,0 +1,30 @@
+package backup
+
+// Options of a Save or a Restore. The zero value is one.
+type Options struct {
+	Version  string         // the jetclaw that saves; for the manifest
+	Progress func(Progress) // called often, from one goroutine; nil: nobody looks
+}
+
+func (o Options) tell(p Progress) {
+	if o.Progress != nil {
+		o.Progress(p)
+	}
+}
+
+// Doing is what is being done to a stream.
+type Doing string
+
+const (
+	Saving    Doing = "saving"
+	Checking  Doing = "checking"
+	Restoring Doing = "restoring"
+)
+
+// Progress says how far one stream is: messages while it is saved, whose Total is an estimate, else bytes of its file.
+type Progress struct {
+	Doing  Doing
+	Stream string
+	Done   int64
+	Total  int64
+}

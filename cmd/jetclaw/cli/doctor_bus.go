@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/recheck"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/health"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/conversations"
+)
+
+const (
+	stalledAfter   = 10 * time.Second // without a delivery or an ack, with something to deliver
+	manyAgain      = 100              // deliveries that were not the first, at a time
+	projectionLate = 1_000            // events
+)
+
+// consumerEvidence is what a finding about a consumer shows.
+type consumerEvidence struct {
+	Consumer    string    `json:"consumer"`
+	Pending     uint64    `json:"pending"`
+	AckPending  int       `json:"ack_pending"`
+	Redelivered int       `json:"redelivered"`
+	AckFloor    uint64    `json:"ack_floor"`
+	Delivered   uint64    `json:"delivered"`
+	Active      time.Time `json:"active,omitzero"`
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+}
+
+// delivering looks at the consumers: whether somebody takes what they have.
+func (x *examination) delivering(ctx context.Context) error {
+	if err := x.look(ctx); err != nil {
+		return err
+	}
+	pending, wrong := uint64(0), 0
+	for _, c := range x.consumers {
+		pending += c.Pending
+		if c.Missing { // told of as part of the topology
+			wrong++
+			continue
+		}
+		if f := x.consumer(c); f != nil {
+			wrong++
+			x.report.Add(*f)
+		}
+	}
+	if wrong == 0 {
+		text := "nothing waits to be delivered"
+		if pending > 0 {
+			text = plural(int(pending), "doorbell waits", "doorbells wait") + " to be delivered" //nolint:gosec // a count
+		}
+		if pending > 0 && x.c.At == "" {
+			text += ", as no daemon runs"
+		}
+		x.report.Sayf("consumer.ok", health.Fine, "consumers", "", "%s", text)
+	}
+	return nil
+}
+
+// consumer says what is wrong with one; nil: nothing.
+func (x *examination) consumer(c bus.ConsumerState) *health.Finding {
+	f := &health.Finding{Check: "consumers", Severity: health.Problem, Evidence: consumerEvidence{
+		c.Stream + "/" + c.Name, c.Pending, c.AckPending, c.Redelivered, c.Floor, c.Delivered, c.Active, c.PausedUntil,
+	}}
+	switch {
+	case !c.PausedUntil.IsZero():
+		f.ID, f.Severity = "consumer.paused", health.Warning
+		f.Text = fmt.Sprintf("%s is paused until %s: nothing rings %s", c.Name, c.PausedUntil.Local().Format(time.DateTime), c.Service)
+		f.Fix = "it goes on by itself then"
+	case c.MaxPending > 0 && c.AckPending >= c.MaxPending:
+		f.ID = "consumer.full"
+		f.Text = fmt.Sprintf("%s has %d open doorbells, as many as it may have: nothing new is delivered", c.Name, c.AckPending)
+		f.Fix = "see what " + c.Service + " says in the daemon's log"
+	case c.Pending > 0 && x.c.At != "" && time.Since(c.Active) > stalledAfter && c.Waiting == 0:
+		f.ID = "consumer.stalled"
+		f.Text = fmt.Sprintf("%d doorbells wait at %s, and nobody takes them", c.Pending, c.Name)
+		f.Fix = "is " + c.Service + " running? jetclaw run --target " + c.Service
+	case c.Pending > 0 && x.c.At != "" && time.Since(c.Active) > stalledAfter:
+		f.ID = "consumer.stalled"
+		f.Text = fmt.Sprintf("%d doorbells wait at %s, and none was delivered lately, though a worker asks for them", c.Pending, c.Name)
+		f.Fix = "restart the daemon"
+	case c.Redelivered >= manyAgain && 2*c.Redelivered > c.AckPending:
+		f.ID, f.Severity = "consumer.redelivered", health.Warning
+		f.Text = fmt.Sprintf("%d of %d open doorbells of %s were delivered before and came to nothing", c.Redelivered, c.AckPending, c.Name)
+		f.Fix = "see what " + c.Service + " says in the daemon's log"
+	default:
+		return nil
+	}
+	return f
+}
+
+// dead counts the doorbells that were given up.
+func (x *examination) dead(ctx context.Context) error {
+	n, err := x.admin.DeadCount(ctx)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		x.report.Sayf("dead.none", health.Fine, "dead letters", "", "no doorbell was given up")
+	default:
+		x.report.Add(health.Finding{
+			ID: "dead.letters", Severity: health.Warning, Check: "dead letters", Evidence: map[string]uint64{"letters": n},
+			Text: plural(int(n), "doorbell was given up", "doorbells were given up"), //nolint:gosec // a count
+			Fix:  "see them: jetclaw dead list",
+		})
+	}
+	return nil
+}
+
+// readModel asks how far the read model is.
+func (x *examination) readModel(ctx context.Context) error {
+	st, err := bus.Ask[conversations.Status](ctx, x.c.Conn, "conversations", "status", conversations.StatusRequest{})
+	switch {
+	case fault.KindOf(err) == fault.Unavailable && x.c.At == "":
+		x.report.Sayf("projection.off", health.Fine, "read model", "", "it is not asked, as no daemon runs")
+	case fault.KindOf(err) == fault.Unavailable:
+		x.report.Sayf("projection.away", health.Warning, "read model", "is conversations running? jetclaw run --target conversations",
+			"nobody answers for it: sessions cannot be listed or searched")
+	case err != nil:
+		return err
+	case st.Rebuilding && x.c.At == "": // it has begun with this command
+		x.report.Sayf("projection.building", health.Fine, "read model", "", "it is built while something runs: %d of %d events", st.Behind.Cursor, st.Behind.Last)
+	case st.Rebuilding, st.Behind.Events > projectionLate:
+		x.report.Add(health.Finding{
+			ID: "projection.behind", Severity: health.Warning, Check: "read model", Evidence: st.Behind,
+			Text: fmt.Sprintf("it is %d events behind the journal", st.Behind.Events), Fix: "it catches up by itself; jetclaw sessions reindex builds it anew",
+		})
+	default:
+		x.report.Sayf("projection.ok", health.Fine, "read model", "", "it knows %s, and is %s behind",
+			plural(st.Sessions, "session", "sessions"), plural(int(st.Behind.Events), "event", "events")) //nolint:gosec // a count
+	}
+	return nil
+}
+
+// snapshotEvidence is what a finding about a snapshot shows.
+type snapshotEvidence struct {
+	Session session.ID `json:"session"`
+	Service string     `json:"service"`
+	Cursor  uint64     `json:"cursor"`
+}
+
+// snapshots holds those of some sessions against what today's machines fold.
+func (x *examination) snapshots(ctx context.Context) error {
+	foldings, right, old, wrong := app.Foldings(), 0, 0, 0
+	for _, smp := range x.samples {
+		if _, newer := health.Newer(smp.events); newer {
+			continue
+		}
+		for _, m := range x.machines {
+			snap, ok, err := x.admin.SnapshotOf(ctx, m.Service(), smp.id)
+			switch {
+			case err != nil:
+				return err
+			case !ok:
+				continue
+			case snap.Version != foldings[m.Service()].Version, len(smp.events) > 0 && snap.Cursor < smp.events[0].Cursor: // or of a deleted past
+				old++
+				continue
+			}
+			if same, why := x.kept(ctx, m, snap, smp); !same {
+				wrong++
+				x.report.Add(health.Finding{
+					ID: "snapshot.wrong", Severity: health.Problem, Check: "snapshots", Evidence: snapshotEvidence{smp.id, m.Service(), snap.Cursor},
+					Text: fmt.Sprintf("the snapshot that %s keeps of %s is not what its events say: %s", m.Service(), smp.id, why),
+					Fix:  "this is a mistake in jetclaw: report it. jetclaw replay " + string(smp.id) + " --check says more",
+				})
+				continue
+			}
+			right++
+		}
+	}
+	if wrong == 0 {
+		x.report.Sayf("snapshot.ok", health.Fine, "snapshots", "", "%s of %s looked at right, %d of another version, which are not used",
+			plural(right, "snapshot", "snapshots"), plural(len(x.samples), "session", "sessions"), old)
+	}
+	return nil
+}
+
+// kept says whether a snapshot is right. One that is newer than the sample was made since.
+func (x *examination) kept(ctx context.Context, m recheck.Machine, snap bus.Snapshot, smp sample) (ok bool, why string) {
+	events := smp.events
+	if n := len(events); n > 0 && snap.Cursor > events[n-1].Cursor {
+		var err error
+		if events, err = x.admin.History(ctx, smp.id, snap.Cursor); err != nil {
+			return false, err.Error()
+		}
+	}
+	return health.Kept(m, smp.id, snap, events)
+}
