@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 	"golang.org/x/sync/errgroup"
@@ -116,8 +115,8 @@ func timerAt(m *jetstream.RawStreamMsg) (service string, at time.Time) {
 	if service, _, err := subject.ParseTimer(m.Subject); err == nil {
 		return service, time.Time{}
 	}
-	service, _, _ = subject.ParseTimer(nats.Header(m.Header).Get("Nats-Schedule-Target"))
-	at, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(nats.Header(m.Header).Get("Nats-Schedule"), "@at "))
+	service, _, _ = subject.ParseTimer(m.Header.Get("Nats-Schedule-Target"))
+	at, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(m.Header.Get("Nats-Schedule"), "@at "))
 	if err != nil { // of a form that we do not write: it cannot be relied on
 		return "", time.Time{}
 	}

@@ -120,7 +120,7 @@ func (c *Conn) dead(ctx context.Context, m *jetstream.RawStreamMsg) (Dead, error
 	var a advisory
 	if err := json.Unmarshal(m.Data, &a); err != nil {
 		d.Reason = "an advisory that cannot be read: " + err.Error()
-		return d, nil
+		return d, nil //nolint:nilerr // it can still be listed and dropped
 	}
 	d.Stream, d.Consumer, d.Cursor, d.Deliveries, d.Reason = a.Stream, a.Consumer, a.Cursor, a.Deliveries, a.Reason
 	if !a.Time.IsZero() {

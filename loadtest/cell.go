@@ -130,16 +130,7 @@ func nothing() {}
 
 // read takes the shape and the stored times from the journal.
 func (s *sample) read(ctx context.Context, data string, m *fakemodel.Server) error {
-	st, err := store.Open(data)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	journal, err := st.Journal(ctx)
-	if err != nil {
-		return err
-	}
-	bells, err := st.Bells(ctx)
+	journal, bells, err := left(ctx, data)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type killReport struct {
 	Bells       []store.Bell  `json:"bells"`
 	Home        string        `json:"home,omitempty"`
 	Verdict     judge.Verdict `json:"verdict"`
+	Replay      replayed      `json:"replay"`        // of the journal that is left
 	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
 	Lives       []lifetime    `json:"lives"`
 	Goals       []goal        `json:"goals"`
@@ -44,18 +45,12 @@ const goalResume = 2 * time.Second
 
 // judge reads the journal of the stopped daemon and puts everything together.
 func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, error) {
-	st, err := store.Open(k.home.Data())
-	if err != nil {
-		return killReport{}, err
-	}
-	defer st.Close()
 	r := killReport{Seed: k.o.seed, Kills: k.o.kills, Early: k.crowd.early.Load(), Reposted: k.crowd.again.Load(), Rest: rest, Lives: k.life}
-	if r.journal, err = st.Journal(ctx); err != nil {
+	var err error
+	if r.journal, r.Bells, err = left(ctx, k.home.Data()); err != nil {
 		return killReport{}, err
 	}
-	if r.Bells, err = st.Bells(ctx); err != nil {
-		return killReport{}, err
-	}
+	r.Replay = k.recheck(ctx, k.home)
 	ev := k.evidence(r.journal)
 	if k.o.mix == mixTools {
 		ev.Again = map[string]bool{"now": true}
@@ -64,6 +59,7 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		}
 	}
 	r.Verdict = judge.Judge(ev)
+	r.Verdict.Violations = append(r.Verdict.Violations, r.Replay.violations(len(r.journal))...)
 	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
 	for _, b := range r.Bells {
 		if b.Unsent > 0 || b.Unacked > 0 {
@@ -158,7 +154,7 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 	for _, kind := range judge.Kinds() {
 		r.Goals = append(r.Goals, zero(kind))
 	}
-	r.Goals = append(r.Goals,
+	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
 		goal{"kills with ≥ 8 turns in flight", "≥ 90 %", fmt.Sprintf("%.0f %%", 100*r.FlightShare), r.FlightShare >= flightGoal},
 		goal{"ready to first resumed turn (p50; max)", "≤ 2 s", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.First.P50), ms(r.First.Max)), r.First.Max <= goalResume})
 }

@@ -10,6 +10,8 @@
 //	                             --mix tools during tool calls
 //	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
+//	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
+//	                             tools of an operator take on it
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -37,6 +39,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
+  replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -70,12 +73,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = killCommand(ctx, rest, p)
 	case "telegram":
 		err = telegramCommand(ctx, rest, p)
+	case "replay":
+		err = replayCommand(ctx, rest, p)
 	case "fakemodel":
 		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
 		err = floor.ServeAppend(ctx, in, out)
+	case floor.ScanCommand:
+		err = floor.ServeScan(ctx, in, out)
 	case floor.WebCommand:
 		if len(rest) != 1 {
 			err = usageError{errors.New("want the model's URL")}

@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "version":
 			os.Exit(0)
-		case floor.BusCommand, floor.WebCommand, floor.AppendCommand:
+		case "replay":
+			os.Exit(standInReplay())
+		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand:
 			main()
 		}
 	}
@@ -80,6 +82,23 @@ func TestKillFindsForgottenMessages(t *testing.T) {
 	}
 	if code != 1 || r.Verdict.Of(judge.Lost) == 0 || !strings.Contains(notes, "accepted and is not in the journal") {
 		t.Errorf("exit %d, %d lost", code, r.Verdict.Of(judge.Lost))
+	}
+}
+
+func TestKillFindsWhatWouldBeDecidedOtherwise(t *testing.T) {
+	t.Setenv("STANDIN_BUG", "otherwise")
+	code, out, notes := scenario(t, killArgs()...)
+	if code != 1 || !strings.Contains(out, "1 at least: 4 (turn.started.v1)") || !strings.Contains(notes, "otherwise main.http.default.") ||
+		!strings.Contains(notes, `data.attempt: then 1, now 2`) || !strings.Contains(notes, "kept: ") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+func TestKillFailsWhenItsJournalCannotBeReplayed(t *testing.T) {
+	t.Setenv("STANDIN_BUG", "silent")
+	code, out, notes := scenario(t, killArgs()...)
+	if code != 1 || !strings.Contains(out, "not known of all") || !strings.Contains(notes, "jetclaw replay, exit code 0") || !strings.Contains(notes, "kept: ") {
+		t.Errorf("exit %d", code)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/marker"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
-	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
@@ -91,17 +90,11 @@ func (t *telegramRun) judge(ctx context.Context, rest time.Duration, stopped err
 		Seed: t.o.seed, Chats: t.o.chats, Groups: t.o.groups, Updates: t.o.updates, Kills: len(t.life), Rest: rest, Lives: t.life, Faults: t.faults,
 		Taps: int(t.people.taps.Load()),
 	}
-	st, err := store.Open(t.home.Data())
-	if err != nil {
+	var err error
+	if r.journal, r.Bells, err = left(ctx, t.home.Data()); err != nil {
 		return r, err
 	}
-	defer st.Close()
-	if r.journal, err = st.Journal(ctx); err != nil {
-		return r, err
-	}
-	if r.Bells, err = st.Bells(ctx); err != nil {
-		return r, err
-	}
+	r.Replay = t.recheck(ctx, t.home)
 	var journal []envelope.Event
 	for _, x := range r.journal {
 		journal = append(journal, x.Event)
@@ -112,6 +105,7 @@ func (t *telegramRun) judge(ctx context.Context, rest time.Duration, stopped err
 	own := chat.Judge(ev)
 	r.Counts, r.Telegram = own.Counts, served(ev.Report)
 	r.Verdict.Violations = append(r.Verdict.Violations, own.Violations...)
+	r.Verdict.Violations = append(r.Verdict.Violations, r.Replay.violations(len(journal))...)
 	if stopped != nil {
 		r.stuck("%v", stopped)
 	}
@@ -170,6 +164,7 @@ func (r *telegramReport) finish(ev chat.Evidence) {
 		r.Goals = append(r.Goals, goal{string(kind), "0", fmt.Sprint(v.Of(kind)), v.Of(kind) == 0})
 	}
 	count := func(what string, n int) { r.Goals = append(r.Goals, goal{what, "0", fmt.Sprint(n), n == 0}) }
+	r.Goals = append(r.Goals, r.Replay.goal(len(ev.Journal)))
 	count("limits exceeded", r.Telegram.Exceeded)
 	count("overlapping polls", r.Telegram.Overlaps)
 	count("updates never confirmed", r.Telegram.Pending)

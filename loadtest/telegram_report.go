@@ -34,6 +34,7 @@ type telegramReport struct {
 	Faults   map[string]int `json:"faults"` // that were arranged
 	Bells    []store.Bell   `json:"bells"`
 	Home     string         `json:"home,omitempty"`
+	Replay   replayed       `json:"replay"` // of the journal that is left
 	Verdict  judge.Verdict  `json:"verdict"`
 	Lives    []lifetime     `json:"lives"`
 	Goals    []goal         `json:"goals"`

@@ -105,7 +105,7 @@ func (c *copying) snapshot(ctx context.Context, admin *bus.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	if keep.PerSubject == 1 && !keep.moves() {
+	if keep.PerSubject == 1 {
 		c.last = map[string]uint64{}
 	}
 	in := archive.NewReader(s2.NewReader(d.reader(ctx)))

@@ -166,9 +166,10 @@ func (m Manifest) complete(path string) error {
 
 // Verify says whether a backup is whole: its manifest, and each file by size and SHA-256. The errors are ErrNone,
 // ErrDamaged, ErrNewer, and those of the file system.
-func Verify(dir string) (Manifest, error) { return verify(context.Background(), dir, Options{}) }
+func Verify(dir string) (Manifest, error) { return Check(context.Background(), dir, Options{}) }
 
-func verify(ctx context.Context, dir string, o Options) (Manifest, error) {
+// Check is Verify for who tells how far it is, or wants to stop it.
+func Check(ctx context.Context, dir string, o Options) (Manifest, error) {
 	m, err := readManifest(dir)
 	if err != nil {
 		return m, err

@@ -26,7 +26,7 @@ var ErrNotEmpty = errors.New("the journal has events")
 //
 // After an error, or when ctx ends, the journal is empty or marked as unfinished, and Restore may be called again.
 func Restore(ctx context.Context, admin *bus.Conn, dir string, o Options) (Manifest, error) {
-	m, err := verify(ctx, dir, o)
+	m, err := Check(ctx, dir, o)
 	if err != nil {
 		return m, err
 	}

@@ -10,6 +10,6 @@
 //
 //	decided     the machine asked to append it: type, cause and body have to be the same
 //	outcome     an effect brought it: the machine must ask for that very effect, and what it determines of the outcome (whose it
-//	            is, which messages it answers) has to be the same; what the effect said is given
-//	given       nobody decides it: facts from outside, and what an endpoint was asked for
+//	            is, which messages it answers) has to be the same; what the effect said stands
+//	given       decided by nobody: facts from outside, and what an endpoint was asked for
 package recheck

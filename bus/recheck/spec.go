@@ -70,7 +70,7 @@ func (c *checker[S, R]) rulesOf(digest string) *known[R] {
 		return c.unknown
 	}
 	if k, ok := c.found.Load(digest); ok {
-		return k.(*known[R]) //nolint:forcetypeassert,revive // nothing else is stored
+		return k.(*known[R]) //nolint:forcetypeassert // nothing else is stored
 	}
 	k := c.unknown
 	if raw := c.find(c.Spec.Service, digest); raw != nil {

@@ -95,6 +95,9 @@ func NewHome(dir string, c Config) (Home, error) {
 // Data is where the journal is stored.
 func (h Home) Data() string { return filepath.Join(h.Dir, "data") }
 
+// lock is held by whoever uses the store.
+func (h Home) lock() string { return filepath.Join(h.Dir, "run", "lock") }
+
 // URL is the base of the HTTP channel.
 func (h Home) URL() string { return "http://" + h.Listen }
 

@@ -38,11 +38,7 @@ func Start(bin string, h Home) (*Process, error) {
 		return nil, fmt.Errorf("log of the daemon: %w", err)
 	}
 	cmd := exec.CommandContext(context.Background(), bin, "run") // ended by Kill or Stop only, and with this process
-	cmd.Env = append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY="+modelKey, "GOTRACEBACK=all")
-	if h.Telegram != nil {
-		cmd.Env = append(cmd.Env, "LOADTEST_TELEGRAM_TOKEN="+h.Telegram.Token)
-	}
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.environ(), log, log
 	p, err := start(cmd)
 	if err != nil {
 		_ = log.Close()

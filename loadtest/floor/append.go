@@ -1,9 +1,7 @@
 package floor
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,37 +32,13 @@ type Appended struct {
 }
 
 // Append has a child of this program append.
-func Append(ctx context.Context, a Appends) (r Appended, err error) {
-	in, err := json.Marshal(a)
-	if err != nil {
-		return r, err
-	}
-	var out, trouble bytes.Buffer
-	cmd, err := child(ctx, AppendCommand)
-	if err != nil {
-		return r, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &trouble
-	if err := onThread(cmd.Run); err != nil {
-		return r, fmt.Errorf("floor process: %w: %s", err, bytes.TrimSpace(trouble.Bytes()))
-	}
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return r, fmt.Errorf("floor process said %.200q: %w", out.Bytes(), err)
-	}
-	return r, nil
+func Append(ctx context.Context, a Appends) (Appended, error) {
+	return ask[Appended](ctx, AppendCommand, a)
 }
 
 // ServeAppend is the child's side of Append.
 func ServeAppend(ctx context.Context, in io.Reader, out io.Writer) error {
-	var a Appends
-	if err := json.NewDecoder(in).Decode(&a); err != nil {
-		return fmt.Errorf("floor: appends: %w", err)
-	}
-	r, err := RunAppends(ctx, a)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(r)
+	return serve(ctx, in, out, RunAppends)
 }
 
 // RunAppends appends in this process, by compare-and-set as the product does.

@@ -23,15 +23,7 @@ const (
 
 // ServeBus is the child's side of Bus.
 func ServeBus(ctx context.Context, in io.Reader, out io.Writer) error {
-	var j Job
-	if err := json.NewDecoder(in).Decode(&j); err != nil {
-		return fmt.Errorf("floor: job: %w", err)
-	}
-	r, err := RunBus(ctx, j)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(r)
+	return serve(ctx, in, out, RunBus)
 }
 
 // ServeWeb is the child's side of StartWebChild.
@@ -57,25 +49,40 @@ func ServeWeb(ctx context.Context, model string, in io.Reader, out io.Writer) er
 }
 
 // Bus runs a job in a process of its own.
-func Bus(ctx context.Context, j Job) (Result, error) {
-	in, err := json.Marshal(j)
+func Bus(ctx context.Context, j Job) (Result, error) { return ask[Result](ctx, BusCommand, j) }
+
+// ask has a child of this program carry out a command: what it is to do on its stdin, what came of it on its stdout.
+func ask[Told, Asked any](ctx context.Context, command string, a Asked) (r Told, err error) {
+	in, err := json.Marshal(a)
 	if err != nil {
-		return Result{}, err
+		return r, err
 	}
 	var out, trouble bytes.Buffer
-	cmd, err := child(ctx, BusCommand)
+	cmd, err := child(ctx, command)
 	if err != nil {
-		return Result{}, err
+		return r, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &trouble
 	if err := onThread(cmd.Run); err != nil {
-		return Result{}, fmt.Errorf("floor process: %w: %s", err, bytes.TrimSpace(trouble.Bytes()))
+		return r, fmt.Errorf("floor process: %w: %s", err, bytes.TrimSpace(trouble.Bytes()))
 	}
-	var r Result
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return Result{}, fmt.Errorf("floor process said %.200q: %w", out.Bytes(), err)
+		return r, fmt.Errorf("floor process said %.200q: %w", out.Bytes(), err)
 	}
 	return r, nil
+}
+
+// serve is the child's side of ask.
+func serve[Told, Asked any](ctx context.Context, in io.Reader, out io.Writer, do func(context.Context, Asked) (Told, error)) error {
+	var a Asked
+	if err := json.NewDecoder(in).Decode(&a); err != nil {
+		return fmt.Errorf("floor: what to do: %w", err)
+	}
+	r, err := do(ctx, a)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(r)
 }
 
 // WebChild is a Web in a process of its own.

@@ -52,7 +52,10 @@ const (
 	Failed     Kind = "failed"
 )
 
-// Kinds lists them as a report does.
+// Otherwise is said by whoever has the journal decided again: an event would be another one today. Judge never finds it.
+const Otherwise Kind = "otherwise"
+
+// Kinds lists those that Judge finds, as a report does.
 func Kinds() []Kind { return []Kind{Lost, Doubled, Disordered, Stuck, Broken, Wrong, Failed} }
 
 // Violation is one broken promise.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/registry"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
@@ -101,6 +102,30 @@ func (s *Store) Close() {
 	}
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
+}
+
+// JetStream is the opened server's, for who reads without decoding.
+func (s *Store) JetStream() jetstream.JetStream { return s.js }
+
+// Sessions counts the events of each session, by the index of the store.
+func (s *Store) Sessions(ctx context.Context) (map[session.ID]int, error) {
+	st, err := s.js.Stream(ctx, subject.Journal)
+	if err != nil {
+		return nil, fmt.Errorf("sessions of the journal: %w", err)
+	}
+	info, err := st.Info(ctx, jetstream.WithSubjectFilter(subject.JournalAll))
+	if err != nil {
+		return nil, fmt.Errorf("sessions of the journal: %w", err)
+	}
+	out := map[session.ID]int{}
+	for subj, n := range info.State.Subjects {
+		e, err := subject.ParseEvent(subj)
+		if err != nil {
+			return nil, fmt.Errorf("sessions of the journal: %w", err)
+		}
+		out[e.Session] += int(n)
+	}
+	return out, nil
 }
 
 var errFound = errors.New("found")

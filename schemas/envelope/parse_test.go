@@ -1,6 +1,7 @@
 package envelope_test
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"testing"
@@ -30,7 +31,7 @@ func TestParseLine(t *testing.T) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		again, err := envelope.LineOf(got)
-		if err != nil || string(again) != string(line) {
+		if err != nil || !bytes.Equal(again, line) {
 			t.Errorf("got  %s, %v\nwant %s", again, err, line)
 		}
 		if _, unknown := body.(envelope.Unknown); !unknown && !reflect.DeepEqual(got, want) {

@@ -29,6 +29,7 @@ type house struct {
 	path string
 	last map[session.ID]uint64
 	n    int
+	news bool // since it was waited for that the index has all of them
 }
 
 func specs() []bus.Spec {
@@ -99,7 +100,7 @@ func (h *house) append(s session.ID, b envelope.Body) envelope.Event {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.last[s], ev.Cursor = cursor, cursor
+	h.last[s], ev.Cursor, h.news = cursor, cursor, true
 	return ev
 }
 
@@ -117,8 +118,12 @@ func (h *house) turn(s session.ID, text, answer string) (message, end envelope.E
 	return message, end
 }
 
+// ask asks when the index has caught up, as slow as the machine may be.
 func ask[Res any](h *house, verb string, req any) Res {
 	h.t.Helper()
+	if h.news && verb != statusVerb && verb != reindexVerb {
+		h.whole()
+	}
 	res, err := tryAsk[Res](h, verb, req)
 	if err != nil {
 		h.t.Fatalf("%s %+v: %v", verb, req, err)
@@ -139,6 +144,7 @@ func (h *house) whole() Status {
 	for {
 		st := ask[Status](h, statusVerb, StatusRequest{})
 		if st.Behind.Events == 0 && !st.Rebuilding {
+			h.news = false
 			return st
 		}
 		if time.Now().After(until) {

@@ -45,6 +45,10 @@
 //     that says so; none of them fails a turn, and no summary holds one.
 //   - The same call that fails in three steps of a turn ends it.
 //   - The text of a running answer is on live.<session> as Delta, lossy.
+//   - A fork (svc.turns.fork) is one event, the first of a new session in the terminal, which has the past of another one in
+//     it; that one is only read. It goes on by itself with what was open. Nothing that a person had allowed there is allowed in it.
+//   - A rerun (svc.turns.rerun) asks a model for a turn once more, in memory: no tool runs, nothing is appended, nobody sees it.
+//     It is refused when the budget of the day is used up, and what it uses is in no account.
 //
 // What happens when it dies:
 //

@@ -28,7 +28,7 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 		},
 		Given: func(ev envelope.Event) bool {
 			switch ev.Body.(type) {
-			case turnv1.SessionDeleted: // a person asked for it
+			case turnv1.SessionDeleted, turnv1.Forked: // a person asked for it
 				return true
 			}
 			return false

@@ -75,32 +75,34 @@ func (s *stay) see(ctx context.Context, c Client) error {
 	return err
 }
 
-// againTime is how often a daemon is looked for.
-const againTime = 200 * time.Millisecond
+const (
+	againTime    = 200 * time.Millisecond // how often a daemon is looked for
+	strangerTime = 5 * time.Second        // after somebody has refused us, in whose log that stands
+)
 
 // again waits until a jetclaw can be reached, and lets it be seen. The lock is left alone: to try it is to take it for a
 // moment, in which a daemon that starts would find the home in use.
 func (e Env) again(ctx context.Context, s *stay) error {
 	stale, _ := e.Home.Endpoint() // one that was killed leaves its own behind; zero: none
-	tick := time.NewTicker(againTime)
-	defer tick.Stop()
 	s.reached = false
 	seen := func(ctx context.Context, c Client) error {
 		e.Notice("a daemon is there; going on")
 		return s.see(ctx, c)
 	}
 	for {
+		wait := againTime
 		at, err := e.revisit(ctx, seen)
 		switch k := fault.KindOf(err); {
 		case s.reached:
 			return err
 		case errors.Is(err, home.ErrNoEndpoint), k == fault.Unavailable:
 		case k == fault.Denied && at != home.Endpoint{} && at == stale: // somebody else has its port by now
+			wait = strangerTime
 		default:
 			return err
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -55,7 +55,7 @@ const cliUser = "cli"
 // users are all who may connect: the owner of the topology, the command line, and one a service.
 func users() []user {
 	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
-		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete",
+		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete", "turns.fork", "turns.rerun",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
 		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
 		"conversations.list", "conversations.get", "conversations.read", "conversations.search",

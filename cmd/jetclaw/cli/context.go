@@ -90,7 +90,7 @@ func (s *shell) noSession(ctx context.Context, conn *bus.Conn, id session.ID) er
 	if err != nil {
 		return err
 	}
-	hint := "`jetclaw events` shows the sessions that there are"
+	hint := "`jetclaw sessions list` shows those that there are"
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}

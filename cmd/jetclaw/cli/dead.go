@@ -144,7 +144,8 @@ func (s *shell) showLetters(all []bus.Dead, asJSON bool) error {
 		if l.Cursor > 0 {
 			cursor = strconv.FormatUint(l.Cursor, 10)
 		}
-		t.row(strconv.FormatUint(l.Number, 10), l.Time.Local().Format(time.DateTime), flat(l.Service), string(l.Session), cursor, flat(l.Kind), oneLine(l.Reason))
+		t.row(strconv.FormatUint(l.Number, 10), l.Time.Local().Format(time.DateTime), flat(l.Service), string(l.Session), cursor,
+			flat(l.Kind), oneLine(l.Reason))
 	}
 	if err := t.print(s.out); err != nil {
 		return err

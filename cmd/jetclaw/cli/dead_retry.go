@@ -125,7 +125,8 @@ func (s *shell) retry(ctx context.Context, c app.Client, owner *bus.Conn, chosen
 	for _, d := range chosen {
 		l := settledLetter{Number: d.Seq, Service: d.Service, Session: d.Session, Outcome: outcomeWaiting}
 		if d.Session == "" {
-			l.Outcome, l.Text = outcomeUnknown, "its session is not known any more: `jetclaw doctor` finds sessions that wait; `jetclaw dead drop` removes the letter"
+			l.Outcome = outcomeUnknown
+			l.Text = "its session is not known any more: `jetclaw doctor` finds sessions that wait; `jetclaw dead drop` removes the letter"
 			done = append(done, l)
 			continue
 		}

@@ -102,17 +102,16 @@ func openLetter(ctx context.Context, owner *bus.Conn, d bus.Dead) (openedLetter,
 // open reads the event, or keeps the bytes.
 func (o *openedLetter) open(ctx context.Context, owner *bus.Conn, m bus.Raw) error {
 	ev, err := owner.Decode(ctx, m)
-	_, unknown := ev.Body.(envelope.Unknown)
-	switch {
-	case errors.Is(err, envelope.ErrEnvelope), err == nil && unknown:
+	alien := errors.Is(err, envelope.ErrEnvelope)
+	if _, unknown := ev.Body.(envelope.Unknown); unknown || alien {
 		o.Raw = &rawMessage{Subject: m.Subject, Header: m.Header, Data: m.Data}
-	case err != nil:
-		return err
 	}
-	if err != nil {
+	if err == nil {
+		o.Event, err = envelope.LineOf(ev)
+	}
+	if alien {
 		return nil
 	}
-	o.Event, err = envelope.LineOf(ev)
 	return err
 }
 
@@ -163,7 +162,7 @@ func showLetter(out io.Writer, o openedLetter) error {
 		}
 	}
 	line("number", fmt.Sprint(o.Number))
-	line("when", o.Time.Local().Format(time.DateTime)+fmt.Sprintf(", after %s", plural(int(o.Deliveries), "delivery", "deliveries"))) //nolint:gosec // a count
+	line("when", o.Time.Local().Format(time.DateTime)+fmt.Sprintf(", after %s", plural(int(o.Deliveries), "delivery", "deliveries")))
 	line("service", flat(o.Service))
 	line("session", string(o.Session))
 	if o.Cursor > 0 {

@@ -153,7 +153,12 @@ func (x *examination) all(ctx context.Context) error {
 		return err
 	}
 	x.files()
-	return x.e.WithReading(ctx, x.journal)
+	err = x.e.WithReading(ctx, x.journal)
+	if err != nil && ctx.Err() == nil {
+		x.report.Sayf("bus.unreachable", health.Problem, "bus", advice(err), "%s", err)
+		return nil
+	}
+	return err
 }
 
 func (x *examination) configuration() error {

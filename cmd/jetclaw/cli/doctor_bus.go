@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	stalledAfter   = 10 * time.Second // without a delivery or an ack, with something to deliver
-	manyAgain      = 100              // deliveries that were not the first, at a time
-	projectionLate = 1_000            // events
+	stalledAfter   = 3 * time.Second // without a delivery, with something to deliver: a worker looks for its consumer each second
+	manyAgain      = 100             // deliveries that were not the first, at a time
+	projectionLate = 1_000           // events
 )
 
 // consumerEvidence is what a finding about a consumer shows.
@@ -37,6 +37,10 @@ func (x *examination) delivering(ctx context.Context) error {
 	if err := x.look(ctx); err != nil {
 		return err
 	}
+	stalled, err := x.stalled(ctx)
+	if err != nil {
+		return err
+	}
 	pending, wrong := uint64(0), 0
 	for _, c := range x.consumers {
 		pending += c.Pending
@@ -44,7 +48,7 @@ func (x *examination) delivering(ctx context.Context) error {
 			wrong++
 			continue
 		}
-		if f := x.consumer(c); f != nil {
+		if f := x.consumer(c, stalled[c.Stream+"/"+c.Name]); f != nil {
 			wrong++
 			x.report.Add(*f)
 		}
@@ -52,7 +56,7 @@ func (x *examination) delivering(ctx context.Context) error {
 	if wrong == 0 {
 		text := "nothing waits to be delivered"
 		if pending > 0 {
-			text = plural(int(pending), "doorbell waits", "doorbells wait") + " to be delivered" //nolint:gosec // a count
+			text = doorbells(pending) + " to be delivered"
 		}
 		if pending > 0 && x.c.At == "" {
 			text += ", as no daemon runs"
@@ -62,8 +66,38 @@ func (x *examination) delivering(ctx context.Context) error {
 	return nil
 }
 
+// stalled are the consumers that have something to deliver and do not, while a daemon runs: that takes a second look.
+func (x *examination) stalled(ctx context.Context) (map[string]bool, error) {
+	quiet := func(c bus.ConsumerState) bool {
+		return x.c.At != "" && c.Pending > 0 && c.PausedUntil.IsZero() && time.Since(c.Active) > stalledAfter
+	}
+	before := map[string]uint64{}
+	for _, c := range x.consumers {
+		if quiet(c) {
+			before[c.Stream+"/"+c.Name] = c.Delivered
+		}
+	}
+	if len(before) == 0 {
+		return nil, nil
+	}
+	select {
+	case <-time.After(stalledAfter):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if err := x.look(ctx); err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, c := range x.consumers {
+		delivered, ok := before[c.Stream+"/"+c.Name]
+		found[c.Stream+"/"+c.Name] = ok && quiet(c) && c.Delivered == delivered
+	}
+	return found, nil
+}
+
 // consumer says what is wrong with one; nil: nothing.
-func (x *examination) consumer(c bus.ConsumerState) *health.Finding {
+func (x *examination) consumer(c bus.ConsumerState, stalled bool) *health.Finding {
 	f := &health.Finding{Check: "consumers", Severity: health.Problem, Evidence: consumerEvidence{
 		c.Stream + "/" + c.Name, c.Pending, c.AckPending, c.Redelivered, c.Floor, c.Delivered, c.Active, c.PausedUntil,
 	}}
@@ -76,13 +110,13 @@ func (x *examination) consumer(c bus.ConsumerState) *health.Finding {
 		f.ID = "consumer.full"
 		f.Text = fmt.Sprintf("%s has %d open doorbells, as many as it may have: nothing new is delivered", c.Name, c.AckPending)
 		f.Fix = "see what " + c.Service + " says in the daemon's log"
-	case c.Pending > 0 && x.c.At != "" && time.Since(c.Active) > stalledAfter && c.Waiting == 0:
+	case stalled && c.Waiting == 0:
 		f.ID = "consumer.stalled"
-		f.Text = fmt.Sprintf("%d doorbells wait at %s, and nobody takes them", c.Pending, c.Name)
+		f.Text = fmt.Sprintf("%s at %s, and nobody takes them", doorbells(c.Pending), c.Name)
 		f.Fix = "is " + c.Service + " running? jetclaw run --target " + c.Service
-	case c.Pending > 0 && x.c.At != "" && time.Since(c.Active) > stalledAfter:
+	case stalled:
 		f.ID = "consumer.stalled"
-		f.Text = fmt.Sprintf("%d doorbells wait at %s, and none was delivered lately, though a worker asks for them", c.Pending, c.Name)
+		f.Text = fmt.Sprintf("%s at %s, and none is delivered, though a worker asks for them", doorbells(c.Pending), c.Name)
 		f.Fix = "restart the daemon"
 	case c.Redelivered >= manyAgain && 2*c.Redelivered > c.AckPending:
 		f.ID, f.Severity = "consumer.redelivered", health.Warning
@@ -93,6 +127,8 @@ func (x *examination) consumer(c bus.ConsumerState) *health.Finding {
 	}
 	return f
 }
+
+func doorbells(n uint64) string { return plural(int(n), "doorbell waits", "doorbells wait") }
 
 // dead counts the doorbells that were given up.
 func (x *examination) dead(ctx context.Context) error {
@@ -105,7 +141,7 @@ func (x *examination) dead(ctx context.Context) error {
 	default:
 		x.report.Add(health.Finding{
 			ID: "dead.letters", Severity: health.Warning, Check: "dead letters", Evidence: map[string]uint64{"letters": n},
-			Text: plural(int(n), "doorbell was given up", "doorbells were given up"), //nolint:gosec // a count
+			Text: plural(int(n), "doorbell was given up", "doorbells were given up"),
 			Fix:  "see them: jetclaw dead list",
 		})
 	}
@@ -124,7 +160,8 @@ func (x *examination) readModel(ctx context.Context) error {
 	case err != nil:
 		return err
 	case st.Rebuilding && x.c.At == "": // it has begun with this command
-		x.report.Sayf("projection.building", health.Fine, "read model", "", "it is built while something runs: %d of %d events", st.Behind.Cursor, st.Behind.Last)
+		x.report.Sayf("projection.building", health.Fine, "read model", "", "it is built while something runs: %d of %d events",
+			st.Behind.Cursor, st.Behind.Last)
 	case st.Rebuilding, st.Behind.Events > projectionLate:
 		x.report.Add(health.Finding{
 			ID: "projection.behind", Severity: health.Warning, Check: "read model", Evidence: st.Behind,
@@ -132,7 +169,7 @@ func (x *examination) readModel(ctx context.Context) error {
 		})
 	default:
 		x.report.Sayf("projection.ok", health.Fine, "read model", "", "it knows %s, and is %s behind",
-			plural(st.Sessions, "session", "sessions"), plural(int(st.Behind.Events), "event", "events")) //nolint:gosec // a count
+			plural(st.Sessions, "session", "sessions"), plural(int(st.Behind.Events), "event", "events"))
 	}
 	return nil
 }

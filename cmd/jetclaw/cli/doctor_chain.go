@@ -107,8 +107,10 @@ func (x *examination) tellChains(breaks []health.Break) {
 	for _, b := range breaks {
 		f := health.Finding{
 			ID: "chain.hole", Severity: health.Problem, Check: "chains", Evidence: b,
-			Text: fmt.Sprintf("%s has a hole: event %d follows on event %d, which is not in the journal, and no tombstone explains it", b.Session, b.At, b.Prev),
-			Fix:  "what is left of it can be read (jetclaw explain " + string(b.Session) + "); a backup may have the rest; jetclaw sessions delete " + string(b.Session) + " begins it anew",
+			Text: fmt.Sprintf("%s has a hole: event %d follows on event %d, which is not in the journal, and no tombstone explains it",
+				b.Session, b.At, b.Prev),
+			Fix: fmt.Sprintf("what is left of it can be read (jetclaw explain %s), a backup may have the rest; jetclaw sessions delete %s begins it anew",
+				b.Session, b.Session),
 		}
 		if !b.Missing {
 			f.ID = "chain.passed"

@@ -83,30 +83,48 @@ func (x *examination) moved(ctx context.Context) ([]bool, error) {
 		}
 		return n
 	}
-	clear := func() {}
-	defer func() { clear() }()
+	wipe := func() {}
+	defer func() { wipe() }()
 	tick := time.NewTicker(repairLook)
 	defer tick.Stop()
 	for until := time.Now().Add(repairTime); waiting() > 0 && time.Now().Before(until); {
 		if x.s.errTTY {
 			fmt.Fprintf(x.s.rawErr, "%swaiting for %s to go on", clearLine, plural(waiting(), "session", "sessions"))
-			clear = func() { fmt.Fprint(x.s.rawErr, clearLine) }
+			wipe = func() { fmt.Fprint(x.s.rawErr, clearLine) }
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+		if err := x.look(ctx); err != nil {
+			return nil, err
+		}
+		j := x.judge()
 		for i, st := range x.stuck {
 			if moved[i] {
 				continue
 			}
-			last, err := x.admin.Journal().Last(ctx, st.Session)
-			if err != nil {
+			var err error
+			if moved[i], err = x.goneOn(ctx, j, st); err != nil {
 				return nil, err
 			}
-			moved[i] = last > st.Last
 		}
 	}
 	return moved, nil
+}
+
+// goneOn says whether a session that was rung is no longer stuck: something has happened in it; or its service has settled the
+// ring, and has seen to it that it will be woken.
+func (x *examination) goneOn(ctx context.Context, j health.Judge, st health.Stuck) (bool, error) {
+	last, err := x.admin.Journal().Last(ctx, st.Session)
+	if err != nil || last > st.Last {
+		return err == nil, err
+	}
+	timers, err := bus.TimersOf(ctx, x.admin, st.Session)
+	if err != nil || slices.ContainsFunc(timers, func(t bus.TimerState) bool { return t.Service == st.Service && t.At.IsZero() }) {
+		return false, err
+	}
+	now, _, err := x.lookAtOne(ctx, j, st.Session)
+	return err == nil && !slices.ContainsFunc(now, func(n health.Stuck) bool { return n.Service == st.Service }), err
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	livenessTime = 700 * time.Millisecond // for the sessions that have something open, without --deep
-	lookers      = 8                      // sessions that are looked at at a time
+	lookers      = 8                      // sessions at a time
 	secondLook   = 300 * time.Millisecond // before a session counts as stuck that a worker may be at
 	listPage     = 500
 )
@@ -28,12 +28,8 @@ func (x *examination) liveness(ctx context.Context) error {
 	if x.swept == nil || len(x.consumers) == 0 {
 		return errors.New("neither what happened nor who was told of it could be read")
 	}
-	ids, err := x.candidates(ctx)
-	if err != nil {
-		return err
-	}
-	judge := x.judge()
-	looked, err := x.lookAt(ctx, judge, ids)
+	ids := x.candidates(ctx)
+	looked, err := x.lookAt(ctx, x.judge(), ids)
 	if err != nil {
 		return err
 	}
@@ -41,10 +37,16 @@ func (x *examination) liveness(ctx context.Context) error {
 		return err
 	}
 	if looked < len(ids) {
-		x.report.Sayf("session.sampled", health.Fine, "sessions", "--deep looks at all", "%d of %d sessions with something open were looked at", looked, len(ids))
+		x.report.Sayf("session.sampled", health.Fine, "sessions", "--deep looks at all",
+			"%d of %d sessions with something open were looked at", looked, len(ids))
 	}
-	if len(x.stuck) == 0 {
-		x.report.Sayf("session.ok", health.Fine, "sessions", "", "%s looked at: whoever has the next step will be woken for it", plural(looked, "session", "sessions"))
+	switch {
+	case len(x.stuck) > 0:
+	case looked == 0:
+		x.report.Sayf("session.ok", health.Fine, "sessions", "", "none waits for anything")
+	default:
+		x.report.Sayf("session.ok", health.Fine, "sessions", "", "of %s that may wait for something, each will be woken for it",
+			plural(looked, "session", "sessions"))
 	}
 	return nil
 }
@@ -55,7 +57,7 @@ func (x *examination) judge() health.Judge {
 
 // candidates are the sessions in which a step may be due: those of the sweep that can be told to have one, or cannot be told; and
 // those that the read model calls open.
-func (x *examination) candidates(ctx context.Context) ([]session.ID, error) {
+func (x *examination) candidates(ctx context.Context) []session.ID {
 	var ids []session.ID
 	known := map[session.ID]bool{}
 	for _, id := range x.swept.order {
@@ -92,7 +94,7 @@ func (x *examination) candidates(ctx context.Context) ([]session.ID, error) {
 			ids = append(ids, id)
 		}
 	}
-	return ids, nil
+	return ids
 }
 
 // open asks the read model. Those that have been quiet for the longest come first: who is at work will be seen to go on.

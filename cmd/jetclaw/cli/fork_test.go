@@ -142,7 +142,7 @@ func TestForkRefusals(t *testing.T) {
 	}{
 		{"fork", 2, "takes one session"},
 		{"fork a.b", 2, "SESSION"},
-		{"fork defualt", 1, "there is no session main.terminal.local.defualt"},
+		{"fork nobody", 1, "there is no session main.terminal.local.nobody"},
 		{"fork default --at x", 2, "--at"},
 		{"fork default --at 9999", 1, "its events are among"},
 		{"fork default --edit-at 1", 2, "add --edit FILE"},

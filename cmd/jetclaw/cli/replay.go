@@ -36,7 +36,7 @@ type replayOptions struct {
 func (s *shell) replayCommand() *cobra.Command {
 	var o replayOptions
 	c := &cobra.Command{
-		Use:   "replay SESSION | --all --check",
+		Use:   "replay SESSION | --all",
 		Short: "Fold the journal again: states at any cursor, and whether today's code would decide the same",
 		Long: `Folds the events of a session with today's machines (turns, tools, approvals, builtin, outbox) and shows their states, at
 the end or at a cursor; with --from, what changed between two cursors; with --step, event by event what each one changed
@@ -48,7 +48,8 @@ channel, a judge or a person said; and the rules at that time, which it names by
 difference, which is named with event, field, then and now, and when nothing could be compared.
 
 --all --check does that for the whole journal: a gate before an upgrade. Holes in it and events of a newer jetclaw fail it,
-too; what follows them in their sessions is not judged.
+too; what follows them in their sessions is not judged. --all alone folds the whole journal, and says in how many sessions
+something is still to be done.
 
 SESSION is as in chat --session: ` + sessionHelp + `. Nothing is changed, and nothing runs.`,
 		Example: `  jetclaw replay default
@@ -61,12 +62,10 @@ SESSION is as in chat --session: ` + sessionHelp + `. Nothing is changed, and no
 			switch {
 			case o.all && len(args) > 0:
 				return usagef("--all stands for all sessions: leave out %q", args[0])
-			case o.all && !o.check:
-				return usagef("--all needs --check: states are shown of one session")
 			case o.all && (o.from != 0 || o.step || o.machine != ""):
-				return usagef("--all --check takes --to and --json only")
+				return usagef("--all takes --check, --to and --json only: states are shown of one session")
 			case !o.all && len(args) != 1:
-				return usagef("%q takes one session, or --all --check\nSee %q.", c.CommandPath(), c.CommandPath()+" --help")
+				return usagef("%q takes one session, or --all\nSee %q.", c.CommandPath(), c.CommandPath()+" --help")
 			case o.from != 0 && (o.check || o.step):
 				return usagef("--from shows what changed between two cursors, without --check and --step")
 			}
@@ -82,7 +81,7 @@ SESSION is as in chat --session: ` + sessionHelp + `. Nothing is changed, and no
 	c.Flags().Uint64Var(&o.to, "to", 0, "up to this cursor; without it to the end")
 	c.Flags().Uint64Var(&o.from, "from", 0, "show what changed since this cursor")
 	c.Flags().BoolVar(&o.check, "check", false, "hold each event against what today's machine would append")
-	c.Flags().BoolVar(&o.all, "all", false, "with --check: the whole journal")
+	c.Flags().BoolVar(&o.all, "all", false, "the whole journal")
 	c.Flags().BoolVar(&o.step, "step", false, "event by event")
 	c.Flags().StringVar(&o.machine, "machine", "", "only this one's state: turns, tools, approvals, builtin or outbox")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object; with --step one a line")

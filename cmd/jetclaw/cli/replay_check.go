@@ -50,12 +50,19 @@ func (s *shell) replayAll(ctx context.Context, o replayOptions) error {
 		progress := s.progress()
 		defer progress.end()
 		began := time.Now()
-		r, err := playback.Check(ctx, c.Conn, playback.Options{
+		pass := playback.Fold
+		if o.check {
+			pass = playback.Check
+		}
+		r, err := pass(ctx, c.Conn, playback.Options{
 			To: o.to, Machines: machines, Progress: func(done int64) { progress.at(int(done)) },
 		})
 		progress.end()
 		if err != nil {
 			return err
+		}
+		if !o.check {
+			return s.showFolded(r, time.Since(began), o.json)
 		}
 		return s.toldIn(r, time.Since(began), o.json)
 	})
@@ -84,6 +91,26 @@ func (s *shell) toldIn(r playback.Report, took time.Duration, asJSON bool) error
 		return &toldError{exitFailed}
 	}
 	return nil
+}
+
+// folded is what `replay --all --json` prints without --check.
+type folded struct {
+	OK       bool    `json:"ok"`
+	Events   int     `json:"events"`
+	Sessions int     `json:"sessions"`
+	Active   int     `json:"active"`
+	Seconds  float64 `json:"seconds"`
+	Rate     float64 `json:"events_per_second"`
+}
+
+func (s *shell) showFolded(r playback.Report, took time.Duration, asJSON bool) error {
+	f := folded{true, r.Events, r.Sessions, r.Active, took.Seconds(), float64(r.Events) / took.Seconds()}
+	if asJSON {
+		return s.writeJSON(f)
+	}
+	_, err := fmt.Fprintf(s.out, "%s of %s folded in %.1f s, %.0f a second; something is under way or waits in %d of them\n",
+		plural(f.Events, "event", "events"), plural(f.Sessions, "session", "sessions"), f.Seconds, f.Rate, f.Active)
+	return err
 }
 
 const othersShown = 20

@@ -168,7 +168,8 @@ func ended(p turns.Play) string {
 
 func showPlay(b *strings.Builder, when string, p turns.Play) {
 	for _, c := range p.Calls {
-		fmt.Fprintf(b, "\n--- %s: calls %s (round %d)\n%s\n=> %s\n", when, flat(c.Tool), c.Round, oneLine(plainJSON([]byte(c.Arguments))), orDash(oneLine(c.Result)))
+		arguments := oneLine(plainJSON([]byte(c.Arguments)))
+		fmt.Fprintf(b, "\n--- %s: calls %s (round %d)\n%s\n=> %s\n", when, flat(c.Tool), c.Round, arguments, orDash(oneLine(c.Result)))
 	}
 	fmt.Fprintf(b, "\n--- %s: %s\n%s\n", when, flat(ended(p)), forTerminal(p.Text))
 	if p.Detail != "" {

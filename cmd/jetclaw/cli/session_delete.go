@@ -116,7 +116,7 @@ func (s *shell) deleteOn(ctx context.Context, c app.Client, b retention.Bus, id 
 		_, err = fmt.Fprintf(s.out, "%s was deleted before; nothing of it is left\n", id)
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s is deleted: %s removed\n", id, countedBig(int(purged), "event")) //nolint:gosec // a count
+	_, err = fmt.Fprintf(s.out, "%s is deleted: %s removed\n", id, countedBig(int(purged), "event"))
 	return err
 }
 

@@ -148,7 +148,7 @@ func writeAside(path string, replace bool, write func(io.Writer) error) (err err
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if !replace { // it may have come meanwhile
-		if err = vacant(path); err != nil {
+		if err := vacant(path); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func TestSessionsList(t *testing.T) {
 		if len(rows) != 4 || !strings.HasPrefix(rows[1], "main.terminal.local.new ") || !strings.HasPrefix(rows[3], "main.terminal.local.older ") {
 			t.Fatalf("%s", r.stdout)
 		}
-		if !strings.Contains(rows[3], "hi [31mthere") || !strings.Contains(rows[3], "299d ago         4  idle") || strings.Contains(r.stdout, "\x1b") {
+		if !strings.Contains(rows[3], "hi [31mthere") || !strings.Contains(rows[3], "299d ago              4  idle") || strings.Contains(r.stdout, "\x1b") {
 			t.Errorf("%q", rows[3])
 		}
 		for line, want := range map[string][]string{

@@ -49,9 +49,9 @@ func spoken(t *testing.T) *user {
 	u := newUser(t, offlineYAML+"channels: {http: {listen: \"off\"}}\n")
 	use := turnv1.Usage{Input: 100, Output: 20, Cost: 500, Priced: true}
 	u.lived(
-		past{"old", time.Now().AddDate(0, 0, -200), "about the train to Vienna", "claude/big", use},
 		past{"older", time.Now().AddDate(0, 0, -300), "hi \x1b[31mthere", "claude/big", use},
 		past{"older", time.Now().AddDate(0, 0, -299), "and the café?", "claude/big", use},
+		past{"old", time.Now().AddDate(0, 0, -200), "about the train to Vienna", "claude/big", use},
 		past{"new", time.Now().Add(-time.Minute), "today's news", "claude/big", use},
 	)
 	return u

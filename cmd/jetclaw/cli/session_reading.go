@@ -22,7 +22,7 @@ func (s *shell) reading(ctx context.Context, command string, fn func(context.Con
 	return s.readingSoon(ctx, command, func(ctx context.Context, c app.Client) error {
 		if c.At == "" {
 			// One that cannot be opened is told of by fn, who may do without.
-			if _, err := s.caughtUp(ctx, c.Conn); err != nil && !noReader(err) {
+			if _, err := s.readUntil(ctx, c.Conn, knowsAll); err != nil && !noReader(err) {
 				return err
 			}
 		}
@@ -45,8 +45,13 @@ func (s *shell) readingSoon(ctx context.Context, command string, fn func(context
 // catchingUp is how often the read model is asked how far it is.
 const catchingUp = 20 * time.Millisecond
 
-// caughtUp waits until the read model has seen the whole journal, and tells how far it is when that takes longer than a moment.
-func (s *shell) caughtUp(ctx context.Context, conn *bus.Conn) (conversations.Status, error) {
+// knowsAll says that the read model has seen the whole journal, and isBuilt that it is not being made anew: where much happens,
+// something is always missing.
+func knowsAll(st conversations.Status) bool { return isBuilt(st) && st.Behind.Events == 0 }
+func isBuilt(st conversations.Status) bool  { return !st.Rebuilding }
+
+// readUntil waits for the read model, and tells how far it is when that takes longer than a moment.
+func (s *shell) readUntil(ctx context.Context, conn *bus.Conn, done func(conversations.Status) bool) (conversations.Status, error) {
 	progress := s.progress()
 	defer progress.end()
 	tick := time.NewTicker(catchingUp)
@@ -57,7 +62,7 @@ func (s *shell) caughtUp(ctx context.Context, conn *bus.Conn) (conversations.Sta
 		if err != nil {
 			return st, err
 		}
-		if !st.Rebuilding && st.Behind.Events == 0 {
+		if done(st) {
 			return st, nil
 		}
 		if began {
@@ -66,7 +71,7 @@ func (s *shell) caughtUp(ctx context.Context, conn *bus.Conn) (conversations.Sta
 		if st.Behind.Cursor < first { // it has begun again
 			first = 0
 		}
-		progress.at(int(st.Behind.Cursor - first)) //nolint:gosec // a count of events
+		progress.at(int(st.Behind.Cursor - first))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -78,7 +83,7 @@ func (s *shell) caughtUp(ctx context.Context, conn *bus.Conn) (conversations.Sta
 // behind tells a person that an answer is not of now.
 func (s *shell) behind(b conversations.Behind) {
 	if b.Events > 0 {
-		fmt.Fprintf(s.err, "note: the read model is %s behind the journal\n", countedBig(int(b.Events), "event")) //nolint:unconvert // a count
+		fmt.Fprintf(s.err, "note: the read model is %s behind the journal\n", countedBig(int(b.Events), "event"))
 	}
 }
 

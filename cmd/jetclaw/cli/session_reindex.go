@@ -47,16 +47,21 @@ type reindexed struct {
 
 func (s *shell) reindex(ctx context.Context, asJSON bool) error {
 	return s.readingSoon(ctx, "sessions reindex", func(ctx context.Context, c app.Client) error {
+		// Without an answer there is no old one to be told apart.
+		before, _ := bus.Ask[conversations.Status](ctx, c.Conn, "conversations", "status", conversations.StatusRequest{})
 		began := time.Now()
 		if _, err := bus.Ask[conversations.Reindexed](ctx, c.Conn, "conversations", "reindex", conversations.ReindexRequest{}); err != nil {
 			return err
 		}
-		st, err := s.caughtUp(ctx, c.Conn)
+		st, err := s.readUntil(ctx, c.Conn, isBuilt)
 		if errors.Is(err, context.Canceled) && c.At != "" {
 			fmt.Fprintf(s.err, "note: %s goes on with it\n", c.At)
 		}
 		if err != nil {
 			return err
+		}
+		if st.Since.Equal(before.Since) {
+			return errors.New("no new index could be built, and the old one stays: the log of the conversations service says why")
 		}
 		u, err := c.Conn.Journal().Usage(ctx)
 		if err != nil {
@@ -69,7 +74,7 @@ func (s *shell) reindex(ctx context.Context, asJSON bool) error {
 		if asJSON {
 			return s.writeJSON(r)
 		}
-		_, err = fmt.Fprintf(s.out, "%s in %.1f s, %s a second: %s, %s\n", countedBig(int(r.Events), "event"), r.Seconds, //nolint:gosec // a count
+		_, err = fmt.Fprintf(s.out, "%s in %.1f s, %s a second: %s, %s\n", countedBig(int(r.Events), "event"), r.Seconds,
 			grouped(int(r.Rate)), countedBig(r.Sessions, "session"), countedBig(r.Messages, "message"))
 		return err
 	})

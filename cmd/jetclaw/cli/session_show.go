@@ -176,7 +176,7 @@ func (s *shell) showMessages(out io.Writer, x shownSession) {
 			fmt.Fprint(out, s.rendered(m))
 		}
 		if m.Cut > 0 {
-			fmt.Fprintf(out, "%s[%s more: `jetclaw events --session %s --since %d`]%s\n", on, countedBig(m.Cut, "byte"), x.Session, m.Cursor-1, off)
+			fmt.Fprintf(out, "%s[%s more: `jetclaw sessions export %s` has all of it]%s\n", on, countedBig(m.Cut, "byte"), x.Session, off)
 		}
 	}
 }

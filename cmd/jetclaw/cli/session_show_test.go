@@ -21,8 +21,9 @@ func shows(t *testing.T, u *user) {
 	r.want(t, 0)
 	var heads []string
 	for _, l := range lines(r.stdout) {
-		if strings.HasPrefix(l, "--- ") {
-			heads = append(heads, strings.Split(strings.TrimPrefix(l, "--- "), ",")[0])
+		if head, ok := strings.CutPrefix(l, "--- "); ok {
+			who, _, _ := strings.Cut(head, ",")
+			heads = append(heads, who)
 		}
 	}
 	if strings.Join(heads, " ") != "local assistant local assistant" || !strings.Contains(r.stdout, "and the café?\n\n--- assistant") ||
@@ -45,9 +46,9 @@ func shows(t *testing.T, u *user) {
 			t.Errorf("%s: %q %t", line, got, x.More)
 		}
 	}
-	before := u.run("sessions", "show", "older", "--before", "9", "--limit", "1")
-	before.want(t, 0, "--before 7")
-	if n := strings.Count(before.stdout, "--- "); n != 1 || !strings.Contains(before.stdout, "cursor 7") {
+	before := u.run("sessions", "show", "older", "--before", "5", "--limit", "1")
+	before.want(t, 0, "--before 3")
+	if n := strings.Count(before.stdout, "--- "); n != 1 || !strings.Contains(before.stdout, "cursor 3") {
 		t.Errorf("%s", before.stdout)
 	}
 	u.run("sessions", "show", "main.http.default.older").want(t, 1, "did you mean main.terminal.local.older?")
@@ -132,10 +133,10 @@ func TestExportWithAHole(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return stream.DeleteMsg(ctx, 7)
+		return stream.DeleteMsg(ctx, 3)
 	})
 	r := u.run("sessions", "export", "older")
-	r.want(t, 1, "the journal has a hole: event 8 of main.terminal.local.older follows on event 7", "what there is was written")
+	r.want(t, 1, "the journal has a hole: event 4 of main.terminal.local.older follows on event 3", "what there is was written")
 	if len(lines(r.stdout)) != 7 {
 		t.Errorf("%s", r.stdout)
 	}

@@ -23,21 +23,21 @@ const (
 type Limits struct {
 	// Routes says how each channel shows things. A delivery to a channel that is missing here fails: a receipt
 	// without a reader would be a lie.
-	Routes map[string]Route
+	Routes map[string]Route `json:"routes"`
 	// Attempts is how often one item is tried, attempts of unknown outcome included.
-	Attempts int
+	Attempts int `json:"attempts"`
 	// SendTime is the time limit of one call of a channel, counted from the claim.
-	SendTime time.Duration
+	SendTime time.Duration `json:"send_time"`
 	// Grace is added to SendTime for the deadline of an attempt, after which others may take it over: it covers the
 	// append of the outcome and the difference of two clocks.
-	Grace time.Duration
+	Grace time.Duration `json:"grace"`
 	// Backoff is the wait after a failed attempt (from 1) of a delivery. A pure function; it is not recorded with the rest.
 	Backoff func(delivery string, attempt int) time.Duration `json:"-"`
 	// ResendUnknown says what follows an attempt that may have arrived: another one, marked as a repeat, or nothing
 	// (the item is held for a person).
-	ResendUnknown bool
+	ResendUnknown bool `json:"resend_unknown"`
 	// MaxAge is how long after its first attempt an item is given up. An item gets its first attempt however old it is.
-	MaxAge time.Duration
+	MaxAge time.Duration `json:"max_age"`
 }
 
 // DefaultLimits tries eight times over about an hour and a half, and repeats what may have arrived.

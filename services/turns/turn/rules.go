@@ -8,13 +8,13 @@ import (
 
 // Rules are what a session's agent and channel have configured, as far as the machine has to know.
 type Rules struct {
-	Limits    Limits
-	Queue     Queue
-	Budget    Budget
-	Compact   Compact
-	Model     string   // reference of the agent's model: "provider/model"
-	Models    []string // references that /model lists
-	Providers []string // what a reference may begin with
+	Limits    Limits   `json:"limits"`
+	Queue     Queue    `json:"queue"`
+	Budget    Budget   `json:"budget"`
+	Compact   Compact  `json:"compact"`
+	Model     string   `json:"model"`     // reference of the agent's model: "provider/model"
+	Models    []string `json:"models"`    // references that /model lists
+	Providers []string `json:"providers"` // what a reference may begin with
 }
 
 // DefaultRules are those of an agent that nobody has configured.
@@ -30,16 +30,16 @@ func (r Rules) Validate() error {
 // Limits bound a turn. Start with DefaultLimits.
 type Limits struct {
 	// Attempts is how often one model call may be claimed: after as many lost workers the turn fails.
-	Attempts int
+	Attempts int `json:"attempts"`
 	// Rounds is how many model calls one turn may make.
-	Rounds int
+	Rounds int `json:"rounds"`
 	// CallTime bounds one model call.
-	CallTime time.Duration
+	CallTime time.Duration `json:"call_time"`
 	// TurnTime bounds all model calls of a turn together. Waiting for tools and approvals does not count, nor does a
 	// call that was lost with its worker: Attempts bounds those.
-	TurnTime time.Duration
+	TurnTime time.Duration `json:"turn_time"`
 	// Grace is how much later than its limit a call may be taken over, so that the runner's own report comes first.
-	Grace time.Duration
+	Grace time.Duration `json:"grace"`
 }
 
 // DefaultLimits are the limits of an agent that nobody has configured.
@@ -92,10 +92,10 @@ const (
 
 // Queue is what happens to messages that come while a turn runs.
 type Queue struct {
-	Mode     Mode
-	Cap      int           // messages that may wait; 0: any number
-	Full     Full          // what is dropped beyond
-	Debounce time.Duration // Collect: how long nothing must have come; ten times as long at most
+	Mode     Mode          `json:"mode"`
+	Cap      int           `json:"cap"`      // messages that may wait; 0: any number
+	Full     Full          `json:"full"`     // what is dropped beyond
+	Debounce time.Duration `json:"debounce"` // Collect: how long nothing must have come; ten times as long at most
 }
 
 // DefaultQueue is the queue of an agent that nobody has configured.
@@ -126,9 +126,9 @@ func (m Mode) valid() bool {
 
 // Budget is what one turn may use. 0 sets no limit.
 type Budget struct {
-	Calls  int   // tool calls
-	Tokens int   // of requests and answers
-	Cost   int64 // billionths of a US dollar
+	Calls  int   `json:"calls"`  // tool calls
+	Tokens int   `json:"tokens"` // of requests and answers
+	Cost   int64 `json:"cost"`   // billionths of a US dollar
 }
 
 // DefaultBudget is the budget of an agent that nobody has configured.
@@ -136,8 +136,8 @@ func DefaultBudget() Budget { return Budget{Calls: 100} }
 
 // Compact says when finished turns are summarised.
 type Compact struct {
-	Due  int // bytes of finished turns above which they are; 0: never by itself
-	Keep int // bytes of the newest of them that are left as they are
+	Due  int `json:"due"`  // bytes of finished turns above which they are; 0: never by itself
+	Keep int `json:"keep"` // bytes of the newest of them that are left as they are
 }
 
 // CompactFor is what suits a window, in tokens: a summary is due when finished turns fill half of it.

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -215,8 +216,7 @@ func (j Judge) inTime(t bus.TimerState, due time.Time) bool {
 
 // newest is the newest event that rings the service for a part of the session. Part "" is for all of them.
 func newest(sv Service, events []envelope.Event, part string) (envelope.Event, bool) {
-	for i := len(events) - 1; i >= 0; i-- {
-		ev := events[i]
+	for _, ev := range slices.Backward(events) {
 		if !sv.Spec.RungBy(ev) {
 			continue
 		}

@@ -287,7 +287,9 @@ func TestCertain(t *testing.T) {
 		}
 		now := noon.Add(time.Duration(rapid.IntRange(0, 600).Draw(rt, "seconds")) * time.Second)
 		step := rapid.SampledFrom([]machine.Step{
-			machine.Append{Body: turnv1.Started{}}, machine.Wait{Until: noon}, machine.Wait{Until: noon.Add(time.Hour)},
+			machine.Append{Body: turnv1.Started{}},
+			machine.Wait{Until: noon},
+			machine.Wait{Until: noon.Add(time.Hour)},
 			machine.Held{Claim: 10, Deadline: noon.Add(time.Minute)},
 		}).Draw(rt, "step")
 		j := health.Judge{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,7 +34,7 @@ func Check(ctx context.Context, c *bus.Conn, o Options) (Report, error) {
 	return r.all(ctx)
 }
 
-// Fold folds the whole journal and judges nothing: for measuring, and to see that no machine chokes on it.
+// Fold folds the whole journal and judges nothing.
 func Fold(ctx context.Context, c *bus.Conn, o Options) (Report, error) {
 	r := &run{conn: c, options: o}
 	return r.all(ctx)
@@ -173,7 +174,11 @@ func (w *worker) found(f Finding) {
 }
 
 func (w *worker) end() {
+	now, active := time.Now(), 0
 	for _, s := range w.sessions {
+		if !w.check && len(s.Due(now)) > 0 {
+			active++
+		}
 		if s.gap != nil {
 			w.others = append(w.others, *s.gap)
 		}
@@ -182,6 +187,7 @@ func (w *worker) end() {
 	defer w.mu.Unlock()
 	w.report.Count.add(w.count)
 	w.report.Sessions += len(w.sessions)
+	w.report.Active += active
 	w.report.Others = append(w.report.Others, w.others...)
 	slices.SortFunc(w.report.Others, func(a, b Finding) int { return cmp.Compare(a.Cursor, b.Cursor) })
 }

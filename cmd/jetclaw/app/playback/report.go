@@ -53,7 +53,8 @@ type Finding struct {
 type Report struct {
 	Count
 	Sessions int       `json:"sessions"`
-	First    *Finding  `json:"first,omitempty"` // the first difference, by cursor; nothing above it was judged
+	Active   int       `json:"active,omitempty"` // of Fold: sessions of which a machine wants something, now or later
+	First    *Finding  `json:"first,omitempty"`  // the first difference, by cursor; nothing above it was judged
 	Others   []Finding `json:"others,omitempty"`
 }
 

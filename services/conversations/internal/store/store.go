@@ -251,7 +251,8 @@ func classified(err error) error {
 
 // tabled is classified for what is asked of a file first: there the tables may be none of ours, too.
 func tabled(err error) error {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&primary == lib.SQLITE_ERROR {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if ok && e.Code()&primary == lib.SQLITE_ERROR || errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: %w", ErrForeign, err)
 	}
 	return classified(err)

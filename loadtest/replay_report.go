@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/schemas/session"
+)
+
+// replayReport is what `replay --json` prints. Durations are in nanoseconds; fields are only added.
+type replayReport struct {
+	Events          int           `json:"events"`
+	Sessions        int           `json:"sessions"`
+	Bytes           int64         `json:"bytes"`             // of all bodies
+	Made            time.Duration `json:"made_ns,omitempty"` // what making the journal took; 0: it is a copy
+	Lines           []replayLine  `json:"lines"`
+	Explained       session.ID    `json:"explained"` // the session with the most events
+	ExplainedEvents int           `json:"explained_events"`
+	Explain         stat.Spread   `json:"explain"`       // beside a daemon
+	ExplainAlone    stat.Spread   `json:"explain_alone"` // without one: the store has to be opened first
+	Doctor          stat.Spread   `json:"doctor"`
+	Problems        []remark      `json:"doctor_problems"`
+	Warnings        []remark      `json:"doctor_warnings"`
+	Rounds          []replayRound `json:"rounds"`
+	Goals           []goal        `json:"goals"`
+}
+
+// replayLine is one way of reading the journal: medians of the rounds, and of their own ratios.
+type replayLine struct {
+	Name    string  `json:"name"`
+	Rate    float64 `json:"events_per_second"`
+	Seconds float64 `json:"seconds"`
+	Ordered float64 `json:"of_ordered"` // to the raw ordered consumer
+	Batched float64 `json:"of_batched"` // to raw batches of direct gets
+
+	CPU time.Duration `json:"cpu_ns"` // of the whole process
+}
+
+// Goals of the design that this scenario measures.
+const (
+	goalReplay  = 0.5
+	goalExplain = 200 * time.Millisecond
+	goalDoctor  = 2 * time.Second
+)
+
+// diagnosis is what `jetclaw doctor --json` prints.
+type diagnosis struct {
+	OK       bool     `json:"ok"`
+	Findings []remark `json:"findings"`
+}
+
+type remark struct {
+	ID       string `json:"id"`
+	Severity string `json:"severity"`
+	Check    string `json:"check"`
+	Text     string `json:"text"`
+}
+
+func readDiagnosis(o daemon.Output) (d diagnosis, err error) {
+	if err := json.Unmarshal(o.Stdout, &d); err != nil {
+		return d, fmt.Errorf("jetclaw doctor, exit code %d: %w in %.400q\n%s", o.Code, err, o.Stdout, bytes.TrimSpace(o.Stderr))
+	}
+	if d.OK != (o.Code == 0) || len(d.Findings) == 0 {
+		return d, fmt.Errorf("jetclaw doctor, exit code %d: %s\n%s", o.Code, bytes.TrimSpace(o.Stdout), bytes.TrimSpace(o.Stderr))
+	}
+	return d, nil
+}
+
+// diagnosed notes each thing that the doctor says once.
+func (r *replayReport) diagnosed(d diagnosis) {
+	add := func(to *[]remark, f remark) {
+		if !slices.ContainsFunc(*to, func(x remark) bool { return x.ID == f.ID && x.Check == f.Check }) {
+			*to = append(*to, f)
+		}
+	}
+	for _, f := range d.Findings {
+		switch f.Severity {
+		case "ok":
+		case "warning":
+			add(&r.Warnings, f)
+		default:
+			add(&r.Problems, f)
+		}
+	}
+	if !d.OK && len(r.Problems) == 0 {
+		r.Problems = []remark{{ID: "?", Text: "it is not content and does not say why"}}
+	}
+}
+
+// finish works out the figures.
+func (r *replayReport) finish() {
+	last := r.Rounds[len(r.Rounds)-1]
+	r.Events, r.Sessions, r.Bytes = last.Ordered.Events, last.Check.Sessions, last.Ordered.Bytes
+	r.Lines = []replayLine{
+		r.line("ordered consumer, raw", func(x replayRound) speed { return scanned(x.Ordered) }),
+		r.line("batches of direct gets, raw", func(x replayRound) speed { return scanned(x.Batched) }),
+		r.line("replay --all", func(x replayRound) speed { return speed{x.Fold.Rate, x.Fold.Seconds, x.Fold.CPU} }),
+		r.line("replay --all --check", func(x replayRound) speed { return speed{x.Check.Rate, x.Check.Seconds, x.Check.CPU} }),
+		r.line("sessions reindex", func(x replayRound) speed { return speed{x.Index.Rate, x.Index.Seconds, x.Index.CPU} }),
+	}
+	r.Explain = r.spread(func(x replayRound) []time.Duration { return x.Explain })
+	r.ExplainAlone = r.spread(func(x replayRound) []time.Duration { return x.Alone })
+	r.Doctor = r.spread(func(x replayRound) []time.Duration { return x.Doctor })
+	share := func(l replayLine) goal {
+		return goal{l.Name + ", events/s", "≥ 50 % of the ordered consumer", fmt.Sprintf("%.0f %%", 100*l.Ordered), l.Ordered >= goalReplay}
+	}
+	r.Goals = []goal{
+		share(r.Lines[2]), share(r.Lines[3]),
+		{
+			fmt.Sprintf("explain of %d events beside a daemon (median; max)", r.ExplainedEvents), "≤ 200 ms",
+			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Explain.P50), ms(r.Explain.Max)), r.Explain.P50 <= goalExplain,
+		},
+		{
+			"doctor beside a daemon (median; max)", "≤ 2 s",
+			fmt.Sprintf("%.2f s; %.2f s", r.Doctor.P50.Seconds(), r.Doctor.Max.Seconds()), r.Doctor.P50 <= goalDoctor,
+		},
+	}
+	r.Goals = append(r.Goals, r.promises()...)
+}
+
+// speed is how fast the journal was read once.
+type speed struct {
+	rate, seconds float64
+	cpu           time.Duration
+}
+
+func scanned(s floor.Scanned) speed { return speed{s.PerSecond, s.Took.Seconds(), s.CPU} }
+
+func (r *replayReport) line(name string, of func(replayRound) speed) replayLine {
+	number := func(f func(replayRound) float64) float64 { return stat.Median(each(r.Rounds, f)) }
+	return replayLine{
+		Name:    name,
+		Rate:    number(func(x replayRound) float64 { return of(x).rate }),
+		Seconds: number(func(x replayRound) float64 { return of(x).seconds }),
+		Ordered: number(func(x replayRound) float64 { return stat.Ratio(of(x).rate, x.Ordered.PerSecond) }),
+		Batched: number(func(x replayRound) float64 { return stat.Ratio(of(x).rate, x.Batched.PerSecond) }),
+		CPU:     stat.Median(each(r.Rounds, func(x replayRound) time.Duration { return of(x).cpu })),
+	}
+}
+
+func (r *replayReport) spread(of func(replayRound) []time.Duration) stat.Spread {
+	var all []time.Duration
+	for _, x := range r.Rounds {
+		all = append(all, of(x)...)
+	}
+	return stat.SpreadOf(all)
+}
+
+// promises are the goals that no machine is too slow for.
+func (r replayReport) promises() []goal {
+	last := r.Rounds[len(r.Rounds)-1]
+	return []goal{
+		last.Check.goal(last.Ordered.Events),
+		{"problems that doctor finds", "0", fmt.Sprint(len(r.Problems)), len(r.Problems) == 0},
+	}
+}
+
+func (r replayReport) print(p printer) {
+	how := "copied"
+	if r.Made > 0 {
+		how = fmt.Sprintf("made in %.0f s, %.0f events a second", r.Made.Seconds(), float64(r.Events)/r.Made.Seconds())
+	}
+	p.say("A journal of %d events (%.1f MB of bodies) in %d sessions, %s; medians of %d rounds", r.Events, float64(r.Bytes)/1e6, r.Sessions, how, len(r.Rounds))
+	p.say("raw: read by a bare server and client in one process, nothing is decoded. No daemon runs. Seconds are those of reading; CPU is the whole process.\n")
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(w, "\tevents/s\ts\tof ordered\tof batches\tCPU s\t")
+	for _, l := range r.Lines {
+		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.0f %%\t%.0f %%\t%.2f\t\n", l.Name, l.Rate, l.Seconds, 100*l.Ordered, 100*l.Batched, l.CPU.Seconds())
+	}
+	_ = w.Flush()
+	p.say("\nexplain %s (%d events), the whole process: beside a daemon p50 %.0f ms, max %.0f ms; without one p50 %.0f ms, max %.0f ms",
+		r.Explained, r.ExplainedEvents, ms(r.Explain.P50), ms(r.Explain.Max), ms(r.ExplainAlone.P50), ms(r.ExplainAlone.Max))
+	p.say("doctor beside a daemon, the whole process: p50 %.2f s, max %.2f s; %d runs", r.Doctor.P50.Seconds(), r.Doctor.Max.Seconds(), r.Doctor.N)
+	for _, f := range slices.Concat(r.Problems, r.Warnings) {
+		p.say("  %s %s (%s): %s", f.Severity, f.ID, f.Check, f.Text)
+	}
+	printGoals(p, r.Goals)
+}
