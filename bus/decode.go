@@ -12,8 +12,11 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
-// news is decode for an event that passes by when it is new, and is worth remembering.
+// news is decode for an event that passes by when it is new, and is worth remembering: it reaches a process several times.
 func (c *Conn) news(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {
+	if r, ok := c.recent.get(cursor); ok && r.subject == "" {
+		return r.event, nil
+	}
 	ev, err := c.decode(ctx, subj, h, data, cursor)
 	if err == nil && h.Get(envelope.HeaderBlob) == "" {
 		c.recent.put(cursor, recent{event: ev, data: data})

@@ -170,6 +170,9 @@ func TestAStoreIsCopiedUnlessSomebodyUsesIt(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(to.Data(), "jetstream", "x")); err != nil || string(b) != "stored" {
 		t.Errorf("%q, %v", b, err)
 	}
+	if info, err := os.Stat(to.Data()); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
 	if err := to.TakeData(t.TempDir()); err == nil {
 		t.Error("there was nothing to copy, and that is no error")
 	}

@@ -8,7 +8,9 @@
 //	builtin    carries out calls of jetclaw's own tools                 call.started.builtin call.completed.builtin
 //	outbox     brings answers, questions and notices to the channels    delivery.*
 //
-// All have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
+//	conversations  lists, shows and searches what was said              nothing: it is a read model
+//
+// All but the last have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
 // Apply folds an event, Next decides), service.go (Spec, New, Run, Ready), perform.go (the effects), internal/ (adapters
 // to the world outside). The shell around the machines is bus/actor. What several of them speak to a third party is in
 // internal/: botapi is the wire of Telegram's Bot API.

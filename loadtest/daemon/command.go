@@ -67,6 +67,9 @@ func (h Home) TakeData(from string) error {
 			return fmt.Errorf("a jetclaw is using %s: stop it first (%w)", from, err)
 		}
 	}
+	if err := os.MkdirAll(h.Data(), 0o700); err != nil {
+		return fmt.Errorf("make the store: %w", err)
+	}
 	if err := os.CopyFS(h.Data(), os.DirFS(other.Data())); err != nil {
 		return fmt.Errorf("copy the store of %s: %w", from, err)
 	}
