@@ -26,6 +26,7 @@ type replayReport struct {
 	Explain         stat.Spread   `json:"explain"`       // beside a daemon
 	ExplainAlone    stat.Spread   `json:"explain_alone"` // without one: the store has to be opened first
 	Doctor          stat.Spread   `json:"doctor"`
+	Version         stat.Spread   `json:"version"` // the floor of these three
 	Problems        []remark      `json:"doctor_problems"`
 	Warnings        []remark      `json:"doctor_warnings"`
 	Rounds          []replayRound `json:"rounds"`
@@ -108,6 +109,7 @@ func (r *replayReport) finish() {
 	r.Explain = r.spread(func(x replayRound) []time.Duration { return x.Explain })
 	r.ExplainAlone = r.spread(func(x replayRound) []time.Duration { return x.Alone })
 	r.Doctor = r.spread(func(x replayRound) []time.Duration { return x.Doctor })
+	r.Version = r.spread(func(x replayRound) []time.Duration { return x.Version })
 	share := func(l replayLine) goal {
 		return goal{l.Name + ", events/s", "≥ 50 % of the ordered consumer", fmt.Sprintf("%.0f %%", 100*l.Ordered), l.Ordered >= goalReplay}
 	}
@@ -178,6 +180,7 @@ func (r replayReport) print(p printer) {
 	p.say("\nexplain %s (%d events), the whole process: beside a daemon p50 %.0f ms, max %.0f ms; without one p50 %.0f ms, max %.0f ms",
 		r.Explained, r.ExplainedEvents, ms(r.Explain.P50), ms(r.Explain.Max), ms(r.ExplainAlone.P50), ms(r.ExplainAlone.Max))
 	p.say("doctor beside a daemon, the whole process: p50 %.2f s, max %.2f s; %d runs", r.Doctor.P50.Seconds(), r.Doctor.Max.Seconds(), r.Doctor.N)
+	p.say("the floor of both is version, which does nothing: p50 %.0f ms, max %.0f ms", ms(r.Version.P50), ms(r.Version.Max))
 	for _, f := range slices.Concat(r.Problems, r.Warnings) {
 		p.say("  %s %s (%s): %s", f.Severity, f.ID, f.Check, f.Text)
 	}

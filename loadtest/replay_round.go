@@ -22,6 +22,7 @@ type replayRound struct {
 	Explain []time.Duration `json:"explain_ns"`       // beside a daemon
 	Alone   []time.Duration `json:"explain_alone_ns"` // the store has to be opened first
 	Doctor  []time.Duration `json:"doctor_ns"`        // beside a daemon
+	Version []time.Duration `json:"version_ns"`       // the floor of these three: a command that does nothing
 }
 
 // reindexed is what `jetclaw sessions reindex --json` prints.
@@ -100,6 +101,13 @@ func (b *bench) replayRound(ctx context.Context, h daemon.Home, f replayFlags, n
 	defer d.Kill()
 	if one.Explain, err = b.explain(ctx, h, r, f.explains); err != nil {
 		return one, err
+	}
+	for range f.explains {
+		o, err := b.said(ctx, h, "version")
+		if err != nil {
+			return one, err
+		}
+		one.Version = append(one.Version, o.Took)
 	}
 	if one.Doctor, err = b.doctor(ctx, h, r, f.doctors); err != nil {
 		return one, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,8 +136,11 @@ func rung(t *testing.T, srv *bustest.Server, until func(bus.Bell) bool) map[uint
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+	var mu sync.Mutex // bells and timers ring from two goroutines
 	got, done := map[uint64]int{}, false
 	err := srv.Connect(t, "turns").Doorbells(ctx, turns, func(b bus.Bell) {
+		mu.Lock()
+		defer mu.Unlock()
 		got[b.Event().Cursor]++
 		if err := b.Ack(); err != nil {
 			t.Error(err)

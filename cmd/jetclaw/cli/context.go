@@ -46,6 +46,7 @@ texts in it are exactly what the model gets, while a terminal is spared control 
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	noCompletion(c)
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

@@ -48,6 +48,7 @@ object with left, right, same, common, edited, left_only and right_only.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	noCompletion(c)
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

@@ -258,15 +258,9 @@ func TestDoctorFindsForeigners(t *testing.T) {
 	u.run("chat", "one").want(t, 0)
 	const id = session.ID("main.terminal.local.default")
 	admin := u.admin()
-	last, err := admin.Journal().Last(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
 	alien := publish(t, admin, subject.OfEvent(id, "message.received", ""), nats.Header{"x": {"y"}}, "no event")
-	newer := foreign(id, alien, "message.received.v9")
 	publish(t, admin, subject.OfEvent("main.http.default.new", "message.received", ""), foreign("main.http.default.new", 0, "message.received.v9"), "{}")
-	damaged := publish(t, admin, subject.OfEvent(id, "message.received", ""), foreign(id, alien, "message.received.v1"), "{")
-	_ = newer
+	publish(t, admin, subject.OfEvent(id, "message.received", ""), foreign(id, alien, "message.received.v1"), "{")
 	for _, flags := range [][]string{nil, {"--deep"}} {
 		x := u.doctor(1, flags...)
 		x.says(t, "chains", health.Problem, "is no event", string(id))
@@ -277,9 +271,6 @@ func TestDoctorFindsForeigners(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
-	}
-	if last == 0 || damaged == 0 {
-		t.Error("nothing was stored")
 	}
 }
 

@@ -69,7 +69,8 @@ With --json each line is an object with cursor, time, session, type, id, cause, 
 	f.IntVar(&o.last, "last", 0, "only the newest `N`; with --follow, and what comes")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
 	f.BoolVar(&o.json, "json", false, "one JSON object a line")
-	noCompletion(c, "session", "since", "until", "limit", "last")
+	noCompletion(c, "since", "until", "limit", "last")
+	s.completeSessionFlag(c)
 	s.completeEvents(c)
 	return c
 }

@@ -65,6 +65,7 @@ Where the journal has a hole the rest is shown all the same, and the exit code i
 	c.Flags().BoolVar(&o.graph, "graph", false, "a Mermaid flowchart")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	noCompletion(c, "turn", "since")
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

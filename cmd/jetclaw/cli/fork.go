@@ -67,6 +67,7 @@ With --json it prints one object with session, cursor, from, at, events and wait
 	c.Flags().Uint64Var(&o.editAt, "edit-at", 0, "cursor of the event that --edit is for; without it, that of --at")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	noCompletion(c, "at", "as", "model", "edit-at")
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

@@ -86,6 +86,7 @@ SESSION is as in chat --session: ` + sessionHelp + `. Nothing is changed, and no
 	c.Flags().StringVar(&o.machine, "machine", "", "only this one's state: turns, tools, approvals, builtin or outbox")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object; with --step one a line")
 	noCompletion(c, "to", "from", "machine")
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

@@ -53,6 +53,7 @@ calls, end, text, cause and usage. The exit code is 1 when the model gives no an
 	c.Flags().BoolVar(&o.dry, "dry", false, "required: it says that nothing is done for real")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	noCompletion(c, "turn", "model")
+	c.ValidArgsFunction = s.completeSessions
 	return c
 }
 

@@ -61,7 +61,7 @@ A session that is at work, or where a message waits, always stays.
 
 What is not given as a flag is taken from retention in the configuration, with which the daemon does the same by itself.
 Sizes of sessions are estimates: the sum of their events' bodies and a flat rate for what surrounds them.
-Bodies above 64 KiB are archived as parts of their events. Attachments are not archived, and go with their session.`,
+Bodies above 64 KiB are archived as parts of their events, attachments as files of their own in the folder files, by their SHA-256.`,
 		Example: `  jetclaw sessions prune --dormant 180d --dry-run
   jetclaw sessions prune --dormant 180d --yes
   jetclaw sessions prune --max-bytes 2GiB`,

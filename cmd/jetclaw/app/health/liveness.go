@@ -74,10 +74,11 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("the machine of %s panics: %v", e.Service, e.Value)
 }
 
-// Newer is the first event of a session that today's code cannot read; no machine is asked about such a session.
+// Newer is the first event of a session that today's code cannot read; no machine is asked about such a session. A message that
+// is no event, and so has no ID, is none: every fold passes it by.
 func Newer(events []envelope.Event) (envelope.Event, bool) {
 	for _, ev := range events {
-		if _, unknown := ev.Body.(envelope.Unknown); unknown {
+		if _, unknown := ev.Body.(envelope.Unknown); unknown && ev.ID != "" {
 			return ev, true
 		}
 	}

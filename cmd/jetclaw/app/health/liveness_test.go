@@ -317,3 +317,14 @@ func TestCertain(t *testing.T) {
 		}
 	})
 }
+
+func TestNewer(t *testing.T) {
+	events := history(messagev1.Edited{}, envelope.Unknown{Type: "message.received.v9"})
+	if ev, newer := health.Newer(events); !newer || ev.Cursor != 12 {
+		t.Errorf("%+v, %v", ev, newer)
+	}
+	events[2].ID = "" // as a message that is no event is read
+	if ev, newer := health.Newer(events); newer {
+		t.Errorf("%+v", ev)
+	}
+}

@@ -16,8 +16,9 @@
 //
 // Nothing is purged that is not in an archive which was read back. One run at a time works on an archive's folder.
 //
-// The purge takes bodies and attachments in the object store, too. An archive has the bodies, as parts of its events, and not
-// the attachments. An answer that could not be delivered in all that time goes with its session.
+// The purge takes bodies and attachments in the object store, too. An archive has the bodies, as parts of its events;
+// attachments are kept beside it, in the folder files, by their SHA-256. An answer that could not be delivered in all that
+// time goes with its session.
 //
 // Look and Single.Delete let a single session go that a person has named: the same order, without an archive.
 package retention

@@ -27,6 +27,10 @@ func (b onBus) History(ctx context.Context, s session.ID) ([]envelope.Event, err
 	return b.conn.History(ctx, s, 0)
 }
 
+func (b onBus) File(ctx context.Context, s session.ID, digest string) ([]byte, error) {
+	return b.conn.GetFile(ctx, s, digest)
+}
+
 func (b onBus) Size(ctx context.Context) (int64, error) {
 	u, err := b.conn.Journal().Usage(ctx)
 	return int64(u.Bytes), err

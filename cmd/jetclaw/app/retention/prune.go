@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
@@ -115,7 +116,7 @@ func (p *Pruner) archive(ctx context.Context, f *folder, s session.ID, cursors [
 			p.Step()
 			ev, err := p.Bus.Get(ctx, cursor)
 			if err == nil {
-				err = add(ev)
+				err = errors.Join(add(ev), p.keepFiles(ctx, f, ev))
 			}
 			if err != nil {
 				return fmt.Errorf("event %d: %w", cursor, err)
@@ -123,4 +124,28 @@ func (p *Pruner) archive(ctx context.Context, f *folder, s session.ID, cursors [
 		}
 		return nil
 	})
+}
+
+// keepFiles keeps the attachments that an event names.
+func (p *Pruner) keepFiles(ctx context.Context, f *folder, ev envelope.Event) error {
+	b, ok := ev.Body.(messagev1.Received)
+	if !ok {
+		return nil
+	}
+	for _, file := range b.Files {
+		if file.Digest == "" { // it was not kept
+			continue
+		}
+		data, err := p.Bus.File(ctx, ev.Session, file.Digest)
+		if fault.KindOf(err) == fault.NotFound {
+			continue
+		}
+		if err == nil {
+			err = f.keep(file.Digest, data)
+		}
+		if err != nil {
+			return fmt.Errorf("attachment %s: %w", file.Digest, err)
+		}
+	}
+	return nil
 }

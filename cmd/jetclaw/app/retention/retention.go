@@ -30,6 +30,8 @@ type Bus interface {
 	Get(ctx context.Context, cursor uint64) (envelope.Event, error)
 	// History is what a session has since its last tombstone, that one included.
 	History(ctx context.Context, s session.ID) ([]envelope.Event, error)
+	// File is an attachment of a session; fault.NotFound when it is not there.
+	File(ctx context.Context, s session.ID, digest string) ([]byte, error)
 	// Size is that of the whole journal, in bytes.
 	Size(ctx context.Context) (int64, error)
 	// Delete appends the tombstone if the last event of the session is at cursor, and returns its own cursor.
