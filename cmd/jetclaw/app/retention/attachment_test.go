@@ -10,6 +10,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // TestAttachmentsAreArchived: what people have sent goes with its session, and is kept beside the archive.
@@ -26,11 +27,15 @@ func TestAttachmentsAreArchived(t *testing.T) {
 		},
 	}}
 	h.intake.Journal().Stamp(&ev)
-	if _, err := h.intake.Journal().AppendFact(t.Context(), ev, 0); err != nil {
+	at, err := h.intake.Journal().AppendFact(t.Context(), ev, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := turnv1.Cancelled{Answers: []string{ev.ID}, By: ev.ID, Reason: turnv1.Stopped}
+	if _, err := h.turns.Journal().Append(t.Context(), envelope.Event{Session: s, Prev: at, Time: ev.Time, Body: over}); err != nil {
 		t.Fatal(err)
 	}
 	h.live()
-	h.answered(s, "what is it?")
 	if got := h.prune(h.pruner(h.bus(), retention.Policy{Dormant: 180 * day})); len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
