@@ -12,7 +12,9 @@
 // stream goes up to the last sequence at its start, and leaves out what is deleted or replaced while it is made: of a
 // value that is set meanwhile, it has neither the old one nor the new. Consumers are read after that start, so a doorbell
 // may be acked in it because of an event that is not. Therefore each copy has a tail: what was stored after the snapshot's
-// last sequence is read one by one, from the leader, and appended. The tail is what makes these hold:
+// last sequence is read from the leader and appended, and so are subjects that were replaced faster than they were read.
+// The archive is written anew for that (nats-server 2.15's form; its state.json keeps the server's numbers, as a restore goes
+// by the messages themselves). The tail is what makes these hold:
 //
 //   - a value, an object or a timer that existed all the time is in the copy, in one of its versions;
 //   - a purge that ran meanwhile comes with the tombstone that explains it;
