@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -38,98 +36,6 @@ func (c *Conn) Replay(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 // replay returns the last cursor that was looked at.
 func (c *Conn) replay(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) (uint64, error) {
 	return c.scan(ctx, o, func(m Raw) error { return c.each(ctx, m.Subject, m.Header, m.Data, m.Cursor, fn) })
-}
-
-// Raw is a message of the journal as it lies there.
-type Raw struct {
-	Subject string
-	Header  nats.Header
-	Data    []byte
-	Cursor  uint64
-}
-
-// Scan is Replay without decoding, for who spreads that over several goroutines; see Decode.
-func (c *Conn) Scan(ctx context.Context, o ReplayOptions, fn func(Raw) error) error {
-	_, err := c.scan(ctx, o, fn)
-	return err
-}
-
-// Decode reads a stored message. envelope.ErrEnvelope: it is no event.
-func (c *Conn) Decode(ctx context.Context, m Raw) (envelope.Event, error) {
-	return c.decode(ctx, m.Subject, m.Header, m.Data, m.Cursor)
-}
-
-// scan reads the next batch while fn works on the one before.
-func (c *Conn) scan(ctx context.Context, o ReplayOptions, fn func(Raw) error) (uint64, error) {
-	next := max(o.From, 1)
-	if o.To == 0 {
-		u, err := c.Journal().Usage(ctx)
-		if err != nil {
-			return 0, err
-		}
-		o.To = u.Last
-	}
-	if next > o.To {
-		return max(o.To, next-1), nil
-	}
-	ctx, stop := context.WithCancel(ctx)
-	batches := make(chan batchOf)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer stop()
-	reading.Go(func() {
-		defer close(batches)
-		c.readAhead(ctx, o, next, batches)
-	})
-	for b := range batches {
-		if b.err != nil {
-			return next - 1, fmt.Errorf("read the journal from %d: %w", next, b.err)
-		}
-		for _, m := range b.msgs {
-			if m.Sequence > o.To {
-				return o.To, nil
-			}
-			next = m.Sequence + 1
-			if err := fn(Raw{m.Subject, m.Header, m.Data, m.Sequence}); err != nil {
-				return m.Sequence, err
-			}
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return next - 1, fmt.Errorf("read the journal from %d: %w", next, err)
-	}
-	return max(o.To, next-1), nil
-}
-
-type batchOf struct {
-	msgs []*jetstream.RawStreamMsg
-	err  error
-}
-
-// readAhead sends one batch after the other, up to the end of the part or an error.
-func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to chan<- batchOf) {
-	for next <= o.To {
-		opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchSeq(next)}
-		if !o.Since.IsZero() {
-			opts[0], o.Since = jetstreamext.GetBatchStartTime(o.Since), time.Time{}
-		}
-		if o.Session != "" {
-			opts = append(opts, jetstreamext.GetBatchSubject(subject.OfSession(o.Session)))
-		}
-		msgs, err := c.batch(ctx, subject.Journal, replayBatch, opts...)
-		if len(msgs) == 0 && err == nil {
-			return
-		}
-		select {
-		case to <- batchOf{msgs, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-		next = msgs[len(msgs)-1].Sequence + 1
-	}
 }
 
 func (c *Conn) each(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64, fn func(envelope.Event) error) error {
