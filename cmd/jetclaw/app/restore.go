@@ -20,8 +20,6 @@ type Restoring struct {
 	Progress func(backup.Progress)
 	// Agree is asked once the backup is known to be whole and the home to be free for it. Its error ends it; nothing was changed.
 	Agree func(context.Context, backup.Manifest) error
-	// Repair is called on the restored journal, on which no service runs yet. Its error ends it; nothing was changed. nil: nothing is to be done.
-	Repair func(context.Context, Client) error
 }
 
 // Where the server keeps its streams, below its store; and the store that a restore fills, which is not there else.
@@ -98,9 +96,6 @@ func (e Env) fill(ctx context.Context, dir string, r Restoring, o backup.Options
 		}
 		if _, err = backup.Restore(ctx, admin, r.Dir, o); err == nil {
 			err = applyTopology(ctx, admin, s.limits, e.Log)
-		}
-		if err == nil && r.Repair != nil {
-			err = r.Repair(ctx, c)
 		}
 		if err == nil { // now, as the end of the server has its time
 			err = syncAll(filepath.Join(dir, streamsFolder))

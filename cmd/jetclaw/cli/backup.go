@@ -205,7 +205,7 @@ func (s *shell) restore(ctx context.Context, dir string, o restoreOptions) error
 		return err
 	}
 	m, err := e.Restore(ctx, app.Restoring{
-		Dir: dir, Progress: progress.backup, Repair: s.afterRestore,
+		Dir: dir, Progress: progress.backup,
 		Agree: func(ctx context.Context, m backup.Manifest) error {
 			progress.end()
 			r := newBackupReport(dir, m, began)
@@ -222,10 +222,6 @@ func (s *shell) restore(ctx context.Context, dir string, o restoreOptions) error
 	}
 	return s.restored(newBackupReport(dir, m, began), o.json)
 }
-
-// afterRestore looks for sessions that have a step and nothing that wakes them. By its order a backup has none (see package
-// backup).
-func (s *shell) afterRestore(context.Context, app.Client) error { return nil }
 
 func (s *shell) restored(r backupReport, asJSON bool) error {
 	if asJSON {
