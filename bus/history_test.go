@@ -84,3 +84,62 @@ func TestHistory(t *testing.T) {
 		t.Errorf("the other: %d events, %v", len(events), err)
 	}
 }
+
+// TestALongHistory: what is read in batches is the same chain, with its hole and from its tombstone on.
+func TestALongHistory(t *testing.T) {
+	srv := bustest.New(t, intake, deleter)
+	in, turns, ctx := srv.Connect(t, "intake"), srv.Connect(t, "turns"), t.Context()
+	one := id(t, "one")
+	var mine []uint64
+	post := func(n int) {
+		t.Helper()
+		for range n {
+			for _, s := range []string{"one", "other"} {
+				c, err := in.Journal().AppendFact(ctx, envelope.Event{Session: id(t, s), Body: received("hello")}, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s == "one" {
+					mine = append(mine, c)
+				}
+			}
+		}
+	}
+	cursors := func(events []envelope.Event) (all []uint64) {
+		for _, ev := range events {
+			all = append(all, ev.Cursor)
+		}
+		return all
+	}
+	post(200)
+	if got, err := turns.History(ctx, one, 0); err != nil || !slices.Equal(cursors(got), mine) {
+		t.Errorf("%v, %v", cursors(got), err)
+	}
+	stone, err := turns.Journal().Append(ctx, envelope.Event{Session: one, Prev: mine[len(mine)-1], Body: turnv1.SessionDeleted{By: "cli"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine = []uint64{stone}
+	post(199)
+	if got, err := turns.History(ctx, one, 0); err != nil || !slices.Equal(cursors(got), mine) {
+		t.Errorf("since the tombstone: %v, %v", cursors(got), err)
+	}
+	if _, err := bus.PurgeSession(ctx, srv.Admin(), one, stone); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := turns.History(ctx, one, 0); err != nil || !slices.Equal(cursors(got), mine) {
+		t.Errorf("purged: %v, %v", cursors(got), err)
+	}
+	stream, err := srv.Admin().JetStream().Stream(ctx, subject.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteMsg(ctx, mine[50]); err != nil {
+		t.Fatal(err)
+	}
+	got, err := turns.History(ctx, one, 0)
+	hole, ok := errors.AsType[*bus.HoleError](err)
+	if !ok || hole.Missing != mine[50] || !slices.Equal(cursors(got), mine[51:]) {
+		t.Errorf("with a hole: %v, %v", cursors(got), err)
+	}
+}
