@@ -147,7 +147,8 @@ func (c *Conn) streamAhead(ctx context.Context, o ReplayOptions, next uint64, to
 		return
 	}
 	defer it.Stop()
-	defer context.AfterFunc(ctx, it.Stop)()
+	unhook := context.AfterFunc(ctx, it.Stop)
+	defer unhook()
 	var b batchOf
 	for left := uint64(1); left > 0; {
 		m, err := it.Next(jetstream.NextMaxWait(streamIdle))

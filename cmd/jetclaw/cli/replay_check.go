@@ -169,9 +169,11 @@ func showChecked(out io.Writer, c replayChecked) {
 func otherText(f playback.Finding) string {
 	switch f.Kind {
 	case playback.Hole:
-		return fmt.Sprintf("event %d (%s) of %s follows on event %d, which is not in the journal, and no tombstone explains it", f.Cursor, flat(f.Type), f.Session, f.Missing)
+		return fmt.Sprintf("event %d (%s) of %s follows on event %d, which is not in the journal, and no tombstone explains it",
+			f.Cursor, flat(f.Type), f.Session, f.Missing)
 	case playback.Newer:
-		return fmt.Sprintf("event %d (%s) of %s was written by a newer jetclaw: what follows in its session cannot be judged", f.Cursor, flat(f.Type), f.Session)
+		return fmt.Sprintf("event %d (%s) of %s was written by a newer jetclaw: what follows in its session cannot be judged",
+			f.Cursor, flat(f.Type), f.Session)
 	case playback.NoEvent:
 		return fmt.Sprintf("message %d of the journal is no event: %s", f.Cursor, flat(f.Text))
 	case playback.Different:

@@ -120,7 +120,7 @@ func TestReplayNamesTheFirstDifference(t *testing.T) {
 			if kerr := json.Unmarshal(entry.Value(), &rules); kerr != nil {
 				return kerr
 			}
-			rules["limits"].(map[string]any)["call_time"] = 1e9 //nolint:forcetypeassert,revive // it is what the service has recorded
+			rules["limits"].(map[string]any)["call_time"] = 1e9 //nolint:forcetypeassert // it is what the service has recorded
 			changed, kerr := json.Marshal(rules)
 			if kerr != nil {
 				return kerr

@@ -79,7 +79,7 @@ func (s *shell) deleteSession(ctx context.Context, name string, o deleteOptions)
 	})
 }
 
-func (s *shell) deleteOn(ctx context.Context, c app.Client, b retention.Bus, id session.ID, o deleteOptions) error {
+func (s *shell) deleteOn(ctx context.Context, c app.Client, b retention.SingleBus, id session.ID, o deleteOptions) error {
 	one, err := retention.Look(ctx, b, id)
 	switch {
 	case fault.KindOf(err) == fault.NotFound:

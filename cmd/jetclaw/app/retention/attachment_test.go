@@ -1,6 +1,7 @@
 package retention_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func TestAttachmentsAreArchived(t *testing.T) {
 	if got := h.prune(h.pruner(h.bus(), retention.Policy{Dormant: 180 * day})); len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if kept, err := os.ReadFile(filepath.Join(h.dir, "files", digest)); err != nil || string(kept) != string(data) {
+	if kept, err := os.ReadFile(filepath.Join(h.dir, "files", digest)); err != nil || !bytes.Equal(kept, data) {
 		t.Errorf("%q, %v", kept, err)
 	}
 	if _, err := h.intake.GetFile(t.Context(), s, digest); fault.KindOf(err) != fault.NotFound {

@@ -238,7 +238,7 @@ func (h *house) files() (names []string) {
 	return names
 }
 
-func (h *house) bus() retention.Bus { return retention.OnBus(h.cli, h.server.Admin()) }
+func (h *house) bus() retention.SingleBus { return retention.OnBus(h.cli, h.server.Admin()) }
 
 func (h *house) pruner(b retention.Bus, p retention.Policy) *retention.Pruner {
 	h.t.Helper()

@@ -11,7 +11,7 @@ import (
 )
 
 // OnBus reads and asks over one connection, and purges over that of the topology's owner. They may be the same.
-func OnBus(c, owner *bus.Conn) Bus { return onBus{c, owner} }
+func OnBus(c, owner *bus.Conn) SingleBus { return onBus{c, owner} }
 
 type onBus struct{ conn, owner *bus.Conn }
 

@@ -28,8 +28,6 @@ const leastDormant = 24 * time.Hour
 type Bus interface {
 	Replay(ctx context.Context, o bus.ReplayOptions, fn func(envelope.Event) error) error
 	Get(ctx context.Context, cursor uint64) (envelope.Event, error)
-	// History is what a session has since its last tombstone, that one included.
-	History(ctx context.Context, s session.ID) ([]envelope.Event, error)
 	// File is an attachment of a session; fault.NotFound when it is not there.
 	File(ctx context.Context, s session.ID, digest string) ([]byte, error)
 	// Size is that of the whole journal, in bytes.
@@ -38,6 +36,13 @@ type Bus interface {
 	Delete(ctx context.Context, s session.ID, cursor uint64, reason turnv1.SessionDeleted) (uint64, error)
 	// Purge removes the events below the tombstone, and what they refer to in the object store.
 	Purge(ctx context.Context, s session.ID, tombstone uint64) (uint64, error)
+}
+
+// SingleBus is a Bus that knows one session's past.
+type SingleBus interface {
+	Bus
+	// History is what a session has since its last tombstone, that one included.
+	History(ctx context.Context, s session.ID) ([]envelope.Event, error)
 }
 
 // Config is what a Pruner needs. Bus, Archive and By are required.

@@ -33,7 +33,7 @@ type Single struct {
 }
 
 // Look reads one session. Errors: fault.NotFound when nobody has written to it, and fault.Denied when it is no conversation.
-func Look(ctx context.Context, b Bus, id session.ID) (*Single, error) {
+func Look(ctx context.Context, b SingleBus, id session.ID) (*Single, error) {
 	if id.Channel() == house {
 		return nil, fault.New(fault.Denied, "%s is no conversation: it is a book of the house, which stays", id)
 	}
