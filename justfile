@@ -58,6 +58,10 @@ loadtest-kill *ARGS:
 loadtest-telegram *ARGS:
     go run ./loadtest telegram {{ARGS}}
 
+# folding, checking, indexing and explaining a big journal, beside the floor
+loadtest-replay *ARGS:
+    go run ./loadtest replay {{ARGS}}
+
 # tests against npm's programs (needs Node.js)
 test-peers:
     #!/usr/bin/env bash
