@@ -106,7 +106,7 @@ func TestChannelsFollowTheSubjects(t *testing.T) {
 // The described headers are those that HeaderOf writes, and the reference to a body kept elsewhere.
 func TestHeadersAreDescribed(t *testing.T) {
 	properties, _ := at(document(t), "components/schemas/envelope/properties").(map[string]any)
-	written := envelope.HeaderOf(envelope.Event{ID: "1", Source: "s", Cause: "c", Key: "k", Trace: "t", Body: registry.All()[0].Zero})
+	written := envelope.HeaderOf(envelope.Event{ID: "1", Source: "s", Cause: "c", Key: "k", Trace: "t", Rules: "r", Body: registry.All()[0].Zero})
 	written[envelope.HeaderBlob] = []string{"1"}
 	for name := range written {
 		if properties[name] == nil {
