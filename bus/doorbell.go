@@ -47,7 +47,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 		handle := func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }
 		all = append(all, &consumption{c: c, stream: subject.Journal, durable: spec.Name, handle: handle})
 	}
-	if spec.Timers {
+	if spec.RungInTime() {
 		handle := func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }
 		all = append(all, &consumption{c: c, stream: subject.Timers, durable: TimerConsumer(spec.Name), handle: handle})
 	}

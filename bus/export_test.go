@@ -45,3 +45,10 @@ func (o Object) Doom(ctx context.Context, admin *Conn) error {
 	info.Deleted = true
 	return admin.describe(ctx, o.version, info)
 }
+
+// Forge describes it as having the chunks of another name.
+func (o Object) Forge(ctx context.Context, c *Conn, nuid string) error {
+	info := o.info
+	info.NUID = nuid
+	return c.describe(ctx, o.version, info)
+}

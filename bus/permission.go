@@ -43,11 +43,13 @@ func PermissionsOf(s Spec) Permissions {
 	if len(s.Doorbells) > 0 {
 		p.consumer(subject.Journal, s.Name)
 	}
-	if s.Timers {
+	if s.RungInTime() {
 		p.consumer(subject.Timers, TimerConsumer(s.Name))
+	}
+	if s.Timers {
 		p.pub(subject.SchedulesOf(s.Name))
 	}
-	if len(s.Doorbells) > 0 || s.Timers || s.Leases { // it has workers, which ask each other
+	if len(s.Doorbells) > 0 || s.RungInTime() || s.Leases { // it has workers, which ask each other
 		p.sub(subject.WorkersOf(s.Name))
 		p.pub(subject.WorkersOf(s.Name), inboxPrefix(s.Name)+".>")
 	}
@@ -84,7 +86,7 @@ func (g *grants) pub(subjects ...string) { g.Publish = append(g.Publish, subject
 func (g *grants) sub(subjects ...string) { g.Subscribe = append(g.Subscribe, subjects...) }
 
 // readsJournal: who appends must see what it follows on, who is rung or follows must see what happened.
-func readsJournal(s Spec) bool { return len(s.Appends)+len(s.Doorbells) > 0 || s.Timers || s.Follows }
+func readsJournal(s Spec) bool { return len(s.Appends)+len(s.Doorbells) > 0 || s.RungInTime() || s.Follows }
 
 func (g *grants) journal(s Spec) {
 	for _, k := range s.Appends {

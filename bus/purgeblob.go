@@ -53,13 +53,16 @@ func (c *Conn) purgeBlob(ctx context.Context, v version, below uint64) error {
 		}
 		v.seq, v.info = seq, gone
 	}
-	if v.info.NUID != "" {
+	if isToken(v.info.NUID) { // else it would be a filter, for what others have
 		if _, err := c.purge(ctx, blobStream, chunkPrefix+v.info.NUID, 0); err != nil {
 			return fmt.Errorf("object %s: %w", v.name, err)
 		}
 	}
 	return c.dropMessage(ctx, blobStream, v.seq)
 }
+
+// isToken says whether a name stands for itself as the last token of a subject: any service may write a description.
+func isToken(name string) bool { return name != "" && !strings.ContainsAny(name, ".*> \t\r\n") }
 
 // dropMessage deletes one message of a stream; that it has gone already is as good.
 func (c *Conn) dropMessage(ctx context.Context, stream string, seq uint64) error {

@@ -307,3 +307,18 @@ func TestDeletedUnderItsWriters(t *testing.T) {
 		t.Errorf("%d objects are left", n)
 	}
 }
+
+// TestPurgeOfAForgedDescription: whose chunks an object says that it has is no pattern for those of others.
+func TestPurgeOfAForgedDescription(t *testing.T) {
+	for _, nuid := range []string{">", "*"} {
+		a := newAttic(t)
+		a.post(a.s, messagev1.Received{Text: large})
+		other := id(t, "other")
+		a.post(other, messagev1.Received{Text: large + "of another"})
+		if err := a.objects()[0].Forge(t.Context(), a.turns, nuid); err != nil {
+			t.Fatal(err)
+		}
+		a.purge(a.bury())
+		a.whole(t.Context(), other, 1)
+	}
+}

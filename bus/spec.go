@@ -7,6 +7,7 @@ type Spec struct {
 	Appends      []string // kinds it may append: "turn.started", "call.completed.builtin"
 	Doorbells    []string // kinds that ring it: "message.received", "call.completed.*"; in one channel only: "turn.stepped@telegram"
 	Timers       bool     // it sets timers and is rung by them
+	Rung         bool     // it is rung by timers that it does not set: those of Ring
 	Snapshots    bool     // it keeps folded states in the KV bucket "snap"
 	Values       bool     // it keeps small values in the KV bucket "settings", under its own name
 	ReadsRules   bool     // it reads what the machines of all services are configured with, see Rules
@@ -18,3 +19,6 @@ type Spec struct {
 	Live         bool     // it publishes on live.<session>
 	Follows      bool     // it reads what the server publishes once stored (tail.>) and live.>
 }
+
+// RungInTime says whether it has a consumer of rings.
+func (s Spec) RungInTime() bool { return s.Timers || s.Rung }

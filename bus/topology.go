@@ -20,7 +20,7 @@ import (
 //	KV_snap      folded states                             rebuildable: written behind when it has one copy
 //	KV_catalog, KV_settings                                small, one value a key
 //	OBJ_blobs    bodies above the claim-check size
-//	consumers    one a service on EV and, if it has timers, one on TIMERS; durable, pull, explicit acks
+//	consumers    one a service on EV and, if it is rung by timers, one on TIMERS; durable, pull, explicit acks
 type Topology struct {
 	Streams   []Stream
 	Consumers []Consumer
@@ -175,7 +175,7 @@ func consumersOf(s Spec, l Limits) []Consumer {
 		}
 		add(subject.Journal, s.Name, disjoint(filters))
 	}
-	if s.Timers {
+	if s.RungInTime() {
 		add(subject.Timers, TimerConsumer(s.Name), []string{subject.TimersOf(s.Name)})
 	}
 	return out

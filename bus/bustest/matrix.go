@@ -22,12 +22,12 @@ func named(name string) func(bus.Spec) bool { return func(s bus.Spec) bool { ret
 
 // reads: it deals with events at all.
 func reads(s bus.Spec) bool {
-	return len(s.Appends) > 0 || len(s.Doorbells) > 0 || s.Timers || s.Follows
+	return len(s.Appends) > 0 || len(s.Doorbells) > 0 || s.RungInTime() || s.Follows
 }
 
 func appends(s bus.Spec) bool { return len(s.Appends) > 0 }
 
-func works(s bus.Spec) bool { return len(s.Doorbells) > 0 || s.Timers }
+func works(s bus.Spec) bool { return len(s.Doorbells) > 0 || s.RungInTime() }
 
 func both(a, b func(bus.Spec) bool) func(bus.Spec) bool {
 	return func(s bus.Spec) bool { return a(s) && b(s) }
@@ -135,7 +135,7 @@ func (t *table) ofService(sp bus.Spec) {
 	for stream, durable := range map[string]string{"EV": sp.Name, "TIMERS": "timers-" + sp.Name} {
 		uses := both(own, func(s bus.Spec) bool { return len(s.Doorbells) > 0 })
 		if stream == "TIMERS" {
-			uses = both(own, func(s bus.Spec) bool { return s.Timers })
+			uses = both(own, bus.Spec.RungInTime)
 		}
 		id := stream + "." + durable
 		t.add(uses, "$JS.API.CONSUMER.MSG.NEXT."+id, "$JS.API.CONSUMER.INFO."+id,

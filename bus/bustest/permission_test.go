@@ -22,7 +22,7 @@ var representative = []bus.Spec{
 		Name: "outbox", Appends: []string{"delivery.started", "delivery.sent"},
 		Doorbells: []string{"turn.completed", "notice.posted.*"}, Timers: true, Snapshots: true,
 	},
-	{Name: "tools", Appends: []string{"call.denied", "call.completed.builtin"}, Doorbells: []string{"turn.stepped"}},
+	{Name: "tools", Appends: []string{"call.denied", "call.completed.builtin"}, Doorbells: []string{"turn.stepped"}, Rung: true},
 	{Name: "approvals", Appends: []string{"approval.decided"}, Timers: true, Serves: []string{"decide"}},
 	{Name: "conversations", Serves: []string{"list"}, Follows: true},
 	{Name: "cli", Asks: []string{"intake.submit", "intake.stop", "conversations.list"}, Follows: true},

@@ -62,7 +62,7 @@ func Spec() bus.Spec {
 			kind(callv1.Started{}) + "." + execution.Executor, kind(callv1.Completed{}) + "." + execution.Executor,
 		},
 		Doorbells: []string{kind(callv1.Dispatched{}) + "." + execution.Executor, kind(turnv1.Cancelled{})},
-		Timers:    true, // none is set: `jetclaw doctor --repair` rings by them
+		Rung:      true, // by `jetclaw doctor --repair`
 		Snapshots: true,
 		Values:    true, // by which rules it has decided
 		Catalog:   execution.Executor,

@@ -64,7 +64,7 @@ func Spec() bus.Spec {
 		Doorbells: []string{
 			kind(turnv1.Stepped{}), kind(approvalv1.Decided{}), kind(approvalv1.Expired{}), kind(approvalv1.Voided{}),
 		},
-		Timers:       true, // none is set: `jetclaw doctor --repair` rings by them
+		Rung:         true, // by `jetclaw doctor --repair`
 		Snapshots:    true,
 		ReadsCatalog: true,
 		Serves:       []string{judgeVerb, versionVerb, explainVerb},

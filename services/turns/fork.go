@@ -154,6 +154,10 @@ func namesOf(as string, from session.ID, at uint64) ([]session.ID, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case id.Agent() != from.Agent():
+			// What is private to an agent (its USER and MEMORY) is in no event, and another may do other things with what was read.
+			return nil, fault.New(fault.Invalid, "as: %s is of the agent %q, and a fork stays with that of %s: name a session %s.%s.%s.NAME",
+				id, id.Agent(), from, session.Escape(from.Agent()), terminal, local)
 		case id.Channel() != terminal:
 			return nil, fault.New(fault.Invalid,
 				"as: %s is in the channel %q, and what a fork says would reach people there: name a session of the terminal, %s.%s.%s.NAME",

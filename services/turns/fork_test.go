@@ -202,6 +202,7 @@ func TestForkRefuses(t *testing.T) {
 		"another's event":        {turns.ForkRequest{At: last + 1}, fault.Invalid, fmt.Sprintf("the nearest is %d", last)},
 		"as the house":           {turns.ForkRequest{As: "main.house.a.b"}, fault.Denied, "no conversation"},
 		"as another channel":     {turns.ForkRequest{As: "main.telegram.bot.1"}, fault.Invalid, "main.terminal.local.NAME"},
+		"as another agent":       {turns.ForkRequest{As: "other.terminal.local.x"}, fault.Invalid, "a fork stays with that of " + string(h.session)},
 		"as one that is there":   {turns.ForkRequest{As: "main.terminal.local.other"}, fault.Conflict, "there is a session main.terminal.local.other already"},
 		"no model":               {turns.ForkRequest{Model: "nope/x"}, fault.Invalid, `model: There is no model "nope/x"`},
 		"an edit of an answer":   {turns.ForkRequest{Edit: &turns.Edit{Cursor: last, Text: "x"}}, fault.Invalid, "is turn.completed, and what can be edited is"},

@@ -74,7 +74,7 @@ func Spec() bus.Spec {
 			kind(messagev1.Received{}), kind(messagev1.Control{}), kind(callv1.Completed{}) + ".*", kind(callv1.Denied{}), kind(turnv1.Forked{}),
 		},
 		Serves:    []string{contextVerb, deleteVerb, forkVerb, rerunVerb},
-		Timers:    true, // none is set: `jetclaw doctor --repair` rings by them
+		Rung:      true, // by `jetclaw doctor --repair`
 		Snapshots: true,
 		Values:    true, // which models are on hold, and by which rules it has decided
 		Live:      true,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -199,7 +200,13 @@ func (x *examination) snapshots(ctx context.Context) error {
 				old++
 				continue
 			}
-			if same, why := x.kept(ctx, m, snap, smp); !same {
+			same, why, err := x.kept(ctx, m, snap, smp)
+			switch {
+			case errors.Is(err, bus.ErrNoEvent): // its session was deleted since
+				continue
+			case err != nil:
+				return err
+			case !same:
 				wrong++
 				x.report.Add(health.Finding{
 					ID: "snapshot.wrong", Severity: health.Problem, Check: "snapshots", Evidence: snapshotEvidence{smp.id, m.Service(), snap.Cursor},
@@ -218,14 +225,15 @@ func (x *examination) snapshots(ctx context.Context) error {
 	return nil
 }
 
-// kept says whether a snapshot is right. One that is newer than the sample was made since.
-func (x *examination) kept(ctx context.Context, m recheck.Machine, snap bus.Snapshot, smp sample) (ok bool, why string) {
+// kept says whether a snapshot is right. One that is newer than the sample was made since: events that cannot be read now, as
+// the server went away, say nothing of it.
+func (x *examination) kept(ctx context.Context, m recheck.Machine, snap bus.Snapshot, smp sample) (ok bool, why string, err error) {
 	events := smp.events
 	if n := len(events); n > 0 && snap.Cursor > events[n-1].Cursor {
-		var err error
 		if events, err = x.admin.History(ctx, smp.id, snap.Cursor); err != nil {
-			return false, err.Error()
+			return false, "", err
 		}
 	}
-	return health.Kept(m, smp.id, snap, events)
+	ok, why = health.Kept(m, smp.id, snap, events)
+	return ok, why, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/health"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -168,6 +169,30 @@ func TestDoctorFindsALostTimer(t *testing.T) {
 		t.Errorf("%+v, %v; want one at %s", again, err, v.Expires)
 	}
 	u.doctor(0)
+}
+
+// TestDoctorOfASnapshotThatCannotBeRead: a daemon that ends meanwhile makes no snapshot wrong.
+func TestDoctorOfASnapshotThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML+"channels: {http: {listen: \"off\"}}\n")
+	u.start()
+	u.run("chat", "one").want(t, 0)
+	const id = session.ID("main.terminal.local.default")
+	admin := u.admin()
+	events, err := admin.History(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, err := app.Machines(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := bus.Snapshot{Cursor: events[1].Cursor}
+	x := examination{admin: admin}
+	admin.NATS().Close()
+	if _, why, err := x.kept(t.Context(), machines[0], newer, sample{id, events[:1]}); err == nil {
+		t.Errorf("it counts as wrong: %s", why)
+	}
 }
 
 // TestDoctorMends: a consumer that is gone, and one that begins elsewhere, are found and brought back.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/retention"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/conversations"
 )
 
 // deleteOptions are the flags of `sessions delete`.
@@ -28,15 +31,16 @@ func (s *shell) sessionsDelete() *cobra.Command {
 		Short: "Delete a conversation for good",
 		Long: `Removes a session: its events, what was folded from them, large texts and attachments, and what the search knows of it.
 No archive is written; "jetclaw sessions export" writes one before. A tombstone stays in the journal, with what the session
-has cost, so that "jetclaw usage" stays complete. A new message begins afresh.
+has cost, so that "jetclaw usage" stays complete. A new message begins afresh. What was forked from it has its past still, and is
+named: delete that, too. The bytes on the disk are given free, not overwritten.
 
 It says what goes and asks; without a terminal it needs --yes. A session that is at work is not deleted: stop it first. When it
 was interrupted, say the same again: it goes on where it was.
 
 SESSION is as in chat --session: ` + sessionHelp + `.
 
-With --json it prints one object: session, events and messages (that were there), purged (events that were removed now) and
-resumed (it was deleted before, and this went on with it).`,
+With --json it prints one object: session, events and messages (that were there), purged (events that were removed now), resumed (it
+was deleted before, and this went on with it) and forks (sessions that have its past).`,
 		Example: "  jetclaw sessions delete work\n  jetclaw sessions delete main.telegram.mybot.12345 --yes",
 		Args:    oneSession,
 		RunE:    func(c *cobra.Command, args []string) error { return s.deleteSession(c.Context(), args[0], o) },
@@ -54,6 +58,8 @@ type deleted struct {
 	Messages int        `json:"messages"`
 	Purged   uint64     `json:"purged"`
 	Resumed  bool       `json:"resumed,omitempty"`
+
+	Forks []session.ID `json:"forks,omitempty"`
 }
 
 func (s *shell) deleteSession(ctx context.Context, name string, o deleteOptions) error {
@@ -109,6 +115,13 @@ func (s *shell) deleteOn(ctx context.Context, c app.Client, b retention.SingleBu
 	if one.Gone { // the tombstone alone is there
 		d.Events = 0
 	}
+	if d.Forks, err = s.forget(ctx, c, id); err != nil {
+		fmt.Fprintf(s.err, "note: the read model does not say whether it has forgotten %s, nor what was forked from that; "+
+			"`jetclaw sessions list` lets it catch up\n", id)
+	}
+	for _, f := range d.Forks {
+		fmt.Fprintf(s.err, "note: %s has its past still, as a fork; to delete that, too: jetclaw sessions delete %s\n", f, shortName(f))
+	}
 	if o.json {
 		return s.writeJSON(d)
 	}
@@ -118,6 +131,36 @@ func (s *shell) deleteOn(ctx context.Context, c app.Client, b retention.SingleBu
 	}
 	_, err = fmt.Fprintf(s.out, "%s is deleted: %s removed\n", id, countedBig(int(purged), "event"))
 	return err
+}
+
+// forgetTime is how long the read model is waited for.
+const forgetTime = 10 * time.Second
+
+// forget waits until the read model has seen a tombstone, as its file has what was said until then, and returns the sessions that
+// began as forks of the session or of one another.
+func (s *shell) forget(ctx context.Context, c app.Client, id session.ID) (forks []session.ID, err error) {
+	ctx, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	stone, err := c.Conn.Journal().Last(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen := func(st conversations.Status) bool { return isBuilt(st) && st.Behind.Cursor >= stone }
+	if _, err := s.readUntil(ctx, c.Conn, seen); err != nil {
+		return nil, err
+	}
+	l, err := listPages(ctx, c.Conn, conversations.ListRequest{}, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	for from := []session.ID{id}; len(from) > 0; from = from[1:] {
+		for _, f := range l.Conversations {
+			if f.ForkOf == from[0] && !slices.Contains(forks, f.Session) {
+				forks, from = append(forks, f.Session), append(from, f.Session)
+			}
+		}
+	}
+	return forks, nil
 }
 
 // stopFirst says why a session is not deleted, and what to do.

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
@@ -160,5 +164,41 @@ func TestDeleteRefuses(t *testing.T) {
 	var line struct{ Data json.RawMessage }
 	if err := json.Unmarshal([]byte(left), &line); err != nil || json.Unmarshal(line.Data, &stone) != nil || stone.By != "cli" || stone.Events == 0 {
 		t.Errorf("%v %+v: %s", err, stone, left)
+	}
+}
+
+// TestDeleteForgets: afterwards nothing of what was said is in the file of the read model, and who has a copy is named.
+func TestDeleteForgets(t *testing.T) {
+	t.Parallel()
+	for _, beside := range []bool{false, true} {
+		u := newUser(t, offlineYAML+"channels: {http: {listen: \"off\"}}\n")
+		u.run("chat", "--session", "origin", "hello").want(t, 0)
+		u.run("chat", "--session", "origin", "unmistakable").want(t, 0)
+		u.run("fork", "origin", "--as", "copy").want(t, 0)
+		u.run("fork", "copy", "--as", "again").want(t, 0)
+		u.run("sessions", "search", "unmistakable").want(t, 0)
+		stop := func() int { return 0 }
+		if beside {
+			stop = u.start().stop
+		}
+		r := u.run("sessions", "delete", "origin", "--yes", "--json")
+		r.want(t, 0, "main.terminal.local.copy has its past still", "jetclaw sessions delete again")
+		var got deleted
+		forks := []session.ID{atTerminal("copy"), atTerminal("again")}
+		if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || !slices.Equal(got.Forks, forks) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		files, err := filepath.Glob(filepath.Join(u.home, "index", "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		for _, name := range files {
+			if data, err := os.ReadFile(name); err == nil && bytes.Contains(data, []byte("unmistakable")) {
+				t.Errorf("%s has what was deleted", name)
+			}
+		}
+		if code := stop(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
 	}
 }

@@ -132,8 +132,12 @@ func vacant(path string) error {
 
 // writeAside gives a file its name when it is whole and on the disk. Whoever looks at the name sees all of it or nothing.
 func writeAside(path string, replace bool, write func(io.Writer) error) (err error) {
-	if st, serr := os.Stat(path); serr == nil && st.IsDir() {
+	switch st, serr := os.Stat(path); {
+	case serr != nil: // there is none, or the folder says more
+	case st.IsDir():
 		return fmt.Errorf("%s is a folder: name a file in it", strings.TrimRight(path, "/"))
+	case !st.Mode().IsRegular(): // a device or pipe would be gone
+		return fmt.Errorf("%s is no regular file and is not replaced: write to stdout instead, without --output", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
@@ -147,10 +151,14 @@ func writeAside(path string, replace bool, write func(io.Writer) error) (err err
 	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if !replace { // it may have come meanwhile
-		if err := vacant(path); err != nil {
-			return err
-		}
+	if replace {
+		return os.Rename(f.Name(), path)
 	}
-	return os.Rename(f.Name(), path)
+	if err = os.Link(f.Name(), path); err == nil { // unlike a rename it replaces nothing that has come meanwhile
+		return os.Remove(f.Name())
+	}
+	if err := vacant(path); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path) // the file system has no links
 }

@@ -131,7 +131,7 @@ func (k *checker) workspace(path, name string) {
 }
 
 // inUse are folders of the home with a purpose of their own.
-var inUse = []string{"data", "keys", "run", "archive"}
+var inUse = []string{"data", "keys", "run", "index", "archive"}
 
 // nameOf says whether a name has 1 to 64 letters, digits and others of a set, all of ASCII.
 func nameOf(name, others string) bool { return len(name) <= 64 && only(name, others) }

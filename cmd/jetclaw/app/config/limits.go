@@ -106,7 +106,7 @@ func (k *checker) archive(name string) {
 	switch {
 	case name == "." || !filepath.IsLocal(name):
 		k.fail(path, "must be a folder inside of the home, or an absolute path", "as in archive")
-	case slices.Contains([]string{"data", "keys", "run", "workspace"}, strings.ToLower(first)):
+	case slices.Contains([]string{"data", "keys", "run", "index", "workspace"}, strings.ToLower(first)):
 		k.fail(path, first+" in the home holds other things", "choose another folder, as in archive")
 	}
 }

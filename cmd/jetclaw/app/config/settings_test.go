@@ -112,6 +112,7 @@ func TestProblemsOfSettings(t *testing.T) {
 		"archive outside":     {"retention: {archive: ../x}\n", "c.yaml:1:22: retention.archive: must be a folder inside of the home, or an absolute path; as in archive"},
 		"archive at home":     {"retention: {archive: ./}\n", "c.yaml:1:22: retention.archive: must be a folder inside of the home, or an absolute path; as in archive"},
 		"archive in the keys": {"retention: {archive: ./keys/x}\n", "c.yaml:1:22: retention.archive: keys in the home holds other things; choose another folder, as in archive"},
+		"archive in an index": {"retention: {archive: index}\n", "c.yaml:1:22: retention.archive: index in the home holds other things; choose another folder, as in archive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := Parse("c.yaml", []byte(c.in)); err == nil || err.Error() != c.want {
