@@ -86,7 +86,9 @@ func (g *grants) pub(subjects ...string) { g.Publish = append(g.Publish, subject
 func (g *grants) sub(subjects ...string) { g.Subscribe = append(g.Subscribe, subjects...) }
 
 // readsJournal: who appends must see what it follows on, who is rung or follows must see what happened.
-func readsJournal(s Spec) bool { return len(s.Appends)+len(s.Doorbells) > 0 || s.RungInTime() || s.Follows }
+func readsJournal(s Spec) bool {
+	return len(s.Appends)+len(s.Doorbells) > 0 || s.RungInTime() || s.Follows
+}
 
 func (g *grants) journal(s Spec) {
 	for _, k := range s.Appends {

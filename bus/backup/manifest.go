@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -112,7 +111,7 @@ func (m Manifest) write(dir string) error {
 // readManifest reads and checks the manifest of a folder.
 func readManifest(dir string) (m Manifest, err error) {
 	path := filepath.Join(dir, manifestName)
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return m, fmt.Errorf("%w in %s: it has no %s, which is written last", ErrNone, dir, manifestName)
@@ -184,7 +183,7 @@ func Check(ctx context.Context, dir string, o Options) (Manifest, error) {
 
 func (s Stream) check(ctx context.Context, dir string, o Options) error {
 	path := filepath.Join(dir, s.Name)
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is missing", ErrDamaged, path)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -17,7 +16,7 @@ const chunkSize = 256 << 10
 // send restores one stream: chunks of its file, each answered when the server has taken it, then an empty one, whose answer
 // says what there is now.
 func (r *restorer) send(ctx context.Context, s Stream, config json.RawMessage) (state, error) {
-	f, err := os.Open(filepath.Join(r.dir, s.Name))
+	f, err := openFile(filepath.Join(r.dir, s.Name))
 	if err != nil {
 		return state{}, err
 	}

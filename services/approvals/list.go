@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,8 @@ type ListRequest struct {
 type List struct {
 	Approvals []View `json:"approvals"`
 	More      int    `json:"more,omitempty"`
+	// Unread are sessions with open approvals that cannot be read, as an event of theirs is missing.
+	Unread []session.ID `json:"unread,omitempty"`
 }
 
 const (
@@ -174,6 +177,17 @@ func (l *listing) fold(ctx context.Context, id session.ID) (approval.State, erro
 	return st, err
 }
 
+// unread notes a session that cannot be folded: the others are listed all the same.
+func (l *listing) unread(id session.ID, err error) bool {
+	if !errors.Is(err, bus.ErrNoEvent) {
+		return false
+	}
+	if !slices.Contains(l.out.Unread, id) {
+		l.out.Unread = append(l.out.Unread, id)
+	}
+	return true
+}
+
 // add takes a view if there is room.
 func (l *listing) add(v View) bool {
 	data, err := json.Marshal(v)
@@ -205,6 +219,9 @@ func (l *listing) ofAll(ctx context.Context, all bool) (List, error) {
 	open := l.s.index.all()
 	for i, e := range open {
 		st, err := l.fold(ctx, e.session)
+		if l.unread(e.session, err) {
+			continue
+		}
 		if err != nil {
 			return List{}, err
 		}
@@ -224,6 +241,9 @@ func (l *listing) ofAll(ctx context.Context, all bool) (List, error) {
 	left := answerOver
 	for _, id := range l.s.index.over(answerOver) {
 		st, err := l.fold(ctx, id)
+		if l.unread(id, err) {
+			continue
+		}
 		if err != nil {
 			return List{}, err
 		}

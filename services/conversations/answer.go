@@ -16,6 +16,8 @@ const (
 	listMost, listUsual     = 500, 50
 	readMost, readUsual     = 200, 20
 	searchMost, searchUsual = 100, 20
+
+	queryMost = 1000 // bytes: the work grows with the words of a query, and others wait for it
 )
 
 // lag is how long a question waits for events that were stored before it and are still on their way.
@@ -148,7 +150,10 @@ func (s *Service) search(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if store.Expression(r.Query) == "" {
+	switch {
+	case len(r.Query) > queryMost:
+		return nil, fault.New(fault.Invalid, "a query of %d bytes: at most %d", len(r.Query), queryMost)
+	case store.Expression(r.Query) == "":
 		return nil, fault.New(fault.Invalid, "nothing to search for: name at least one word")
 	}
 	limit, err := bounded(r.Limit, searchUsual, searchMost)

@@ -159,6 +159,7 @@ func TestRefusals(t *testing.T) {
 		"cursor":    {listVerb, ListRequest{Cursor: "x"}, fault.Invalid, `"x" is no cursor`},
 		"empty":     {searchVerb, SearchRequest{Query: " "}, fault.Invalid, "at least one word"},
 		"no word":   {searchVerb, SearchRequest{Query: `"*-(`}, fault.Invalid, "at least one word"},
+		"too long":  {searchVerb, SearchRequest{Query: strings.Repeat("a ", 501)}, fault.Invalid, "at most 1000"},
 		"unnamed":   {getVerb, GetRequest{}, fault.Invalid, "name a session"},
 		"unknown":   {getVerb, GetRequest{Session: "main.telegram.bot.ana"}, fault.NotFound, "did you mean main.telegram.bot.anna?"},
 		"peer":      {readVerb, ReadRequest{Session: "anna"}, fault.NotFound, "did you mean main.telegram.bot.anna?"},

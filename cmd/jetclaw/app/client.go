@@ -76,6 +76,7 @@ func (e Env) with(ctx context.Context, t Target, fn func(context.Context, Client
 
 const (
 	startingTime = 30 * time.Second // for a daemon that is just starting
+	briefTime    = 3 * time.Second  // for a command that has the home for itself: most are done by then
 	lookAgain    = 50 * time.Millisecond
 )
 
@@ -85,7 +86,8 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 	defer tick.Stop()
 	var noOne home.Endpoint
 	told := false
-	for until := time.Now().Add(startingTime); ; {
+	began := time.Now()
+	for until := began.Add(startingTime); ; {
 		lock, err := e.acquire(false)
 		var held *home.HeldError
 		if !errors.As(err, &held) {
@@ -97,10 +99,10 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 			return nil, at, nil
 		case !errors.Is(err, home.ErrNoEndpoint):
 			return nil, noOne, err
-		case held.Holder.PID != 0 && !held.Holder.Serves, time.Now().After(until):
+		case held.Holder.PID != 0 && !held.Holder.Serves && time.Since(began) > briefTime, time.Now().After(until):
 			return nil, noOne, held
 		}
-		if !told && held.Holder.PID != 0 { // it may take as long as a big journal needs to open
+		if !told && held.Holder.Serves && held.Holder.PID != 0 { // it may take as long as a big journal needs to open
 			e.Notice(fmt.Sprintf("process %d is starting; waiting for it", held.Holder.PID))
 			told = true
 		}

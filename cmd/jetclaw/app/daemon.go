@@ -48,7 +48,7 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 	var lock *home.Lock
 	if d.Target.Server {
 		var err error
-		if lock, err = e.acquire(true); err != nil {
+		if lock, err = e.acquireSoon(ctx); err != nil {
 			return err
 		}
 	}
@@ -57,6 +57,24 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 		err = errors.Join(err, lock.Release())
 	}
 	return err
+}
+
+// acquireSoon takes the home for a daemon. A command that has it for itself is waited for, for a while; another daemon is not.
+func (e Env) acquireSoon(ctx context.Context) (*home.Lock, error) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		lock, err := e.acquire(true)
+		held, ok := errors.AsType[*home.HeldError](err)
+		if !ok || held.Holder.PID == 0 || held.Holder.Serves || time.Since(began) > briefTime {
+			return lock, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 func (e Env) acquire(serves bool) (*home.Lock, error) {

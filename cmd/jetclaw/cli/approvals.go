@@ -143,6 +143,9 @@ func (s *shell) showApprovals(l approvals.List, all bool, now time.Time) error {
 	if err := t.print(s.out); err != nil {
 		return err
 	}
+	for _, id := range l.Unread {
+		fmt.Fprintf(s.err, "note: %s has an open approval and cannot be read, as an event of it is missing; see jetclaw doctor\n", id)
+	}
 	if l.More > 0 {
 		fmt.Fprintf(s.err, "note: at least %d more are open; --session shows those of one session\n", l.More)
 	}

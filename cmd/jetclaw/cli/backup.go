@@ -160,6 +160,8 @@ func (s *shell) restoreCommand() *cobra.Command {
 		Long: `Checks every file of a backup, then puts it in the place of the journal of this home, which has to be empty, and which
 no daemon or conversation may have meanwhile. Interrupted, it has changed nothing.
 
+Restore only what you trust: checksums find damage, not malice, and who may talk to your agents is in a backup, too.
+
 The keys (keys/ in the home) and the configuration (jetclaw.yaml) are not in a backup. Put the old ones in place first:
 with new keys, approvals that were decided or parked before are not believed, and have to be asked for again.
 What was under way when the backup was made goes on with the next "jetclaw run"; what was sent after it was made may be

@@ -86,7 +86,8 @@ func (c *conversation) stillOpen(ctx context.Context) {
 		return
 	}
 	c.longTold = true
-	c.aside(c.waitsFor(ctx, c.last))
+	text, _ := c.waitsFor(ctx, c.last)
+	c.aside(text)
 }
 
 // whileAway shows what was answered since the person last looked, and counts what is still open. It returns the cursor

@@ -170,7 +170,7 @@ func TestExplainOpen(t *testing.T) {
 	r := u.explain("a")
 	r.want(t, 0)
 	for _, want := range []string{
-		"waits for a turn for what has come (turns, nobody has taken it: is the daemon running?), since ",
+		"waits for a step that is due (turns: turn.started, nobody has taken it: is the daemon running?), since ",
 		"message from local: hello (waits, for 1 h)\n", "turn.pondered written by a newer jetclaw: turn.pondered.v2\n",
 	} {
 		if !strings.Contains(r.stdout, want) {

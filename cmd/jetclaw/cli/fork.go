@@ -202,7 +202,7 @@ func (s *shell) showFork(f turns.Forked, e *turns.Edit, asJSON bool) error {
 		edited = fmt.Sprintf(", event %d of it edited", e.Cursor)
 	}
 	fmt.Fprintf(s.err, "note: it has %s of %s, up to event %d%s; go on with: jetclaw chat --session %s\n",
-		counted(f.Events, "event"), f.From, f.At, edited, shortName(f.Session))
+		counted(f.Events, "event"), f.From, f.At, edited, forShell(shortName(f.Session)))
 	return nil
 }
 
@@ -212,6 +212,17 @@ func shortName(id session.ID) string {
 		return name
 	}
 	return string(id)
+}
+
+// forShell is a word as a shell takes it.
+func forShell(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-=@", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // errSettled ends the watching of a fork: nothing is open any more, or a person has to decide.

@@ -27,14 +27,14 @@ func (s *shell) history(ctx context.Context, conn *bus.Conn, id session.ID) (eve
 	return events, hole, err
 }
 
-// upTo are the events of a session at or below a cursor; 0 means all. Else the cursor has to lie in the session.
-func upTo(events []envelope.Event, flag string, cursor uint64) ([]envelope.Event, error) {
+// upTo are the events of a session at or below a cursor of the journal, which ends at end; 0 means all.
+func upTo(events []envelope.Event, flag string, cursor, end uint64) ([]envelope.Event, error) {
 	first, last := events[0].Cursor, events[len(events)-1].Cursor
 	switch {
 	case cursor == 0:
 		return events, nil
-	case cursor < first || cursor > last:
-		return nil, usagef("%s %d lies outside of the session: its events are %d to %d", flag, cursor, first, last)
+	case cursor < first || cursor > max(last, end):
+		return nil, usagef("%s %d: the events of the session are %d to %d, and the journal ends at %d", flag, cursor, first, last, max(last, end))
 	}
 	n := 0
 	for n < len(events) && events[n].Cursor <= cursor {

@@ -105,7 +105,11 @@ func (e *errand) run(ctx context.Context) error {
 			}
 		case <-long.C:
 			if !longTold && !e.stream.showing() && !e.inline.asks {
-				e.note(e.waitsFor(ctx, e.receipt.Cursor))
+				text, parked := e.waitsFor(ctx, e.receipt.Cursor)
+				e.note(text)
+				if parked && (!e.inTTY || !e.errTTY) { // nobody is here to wait for it
+					return &toldError{exitApproval}
+				}
 				longTold = true
 			}
 		case <-link:

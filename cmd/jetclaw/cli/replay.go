@@ -113,7 +113,11 @@ func (s *shell) replay(ctx context.Context, name string, o replayOptions) error 
 		if err != nil {
 			return err
 		}
-		if events, err = upTo(events, "--to", o.to); err != nil {
+		u, err := c.Conn.Journal().Usage(ctx)
+		if err != nil {
+			return err
+		}
+		if events, err = upTo(events, "--to", o.to, u.Last); err != nil {
 			return err
 		}
 		if hole != nil {
@@ -211,7 +215,7 @@ func frozen(p *playback.Session) []playback.State {
 }
 
 func (s *shell) changes(p *playback.Session, events []envelope.Event, o replayOptions) error {
-	before, err := upTo(events, "--from", o.from)
+	before, err := upTo(events, "--from", o.from, 0)
 	if err != nil {
 		return err
 	}

@@ -192,17 +192,17 @@ type stepped struct {
 
 const changesShown = 12
 
-// steps shows event by event what it changes. At a terminal the person says when to go on.
+// steps shows event by event what it changes. At a terminal the person says when to go on. With --check it ends with the verdict.
 func (s *shell) steps(ctx context.Context, p *playback.Session, events []envelope.Event, o replayOptions) error {
 	ask := s.inTTY && s.outTTY && !o.json
 	in := bufio.NewScanner(s.in)
 	was := frozen(p)
-	differs := false
+	r := playback.Report{Sessions: 1}
 	for i, ev := range events {
 		var found *playback.Finding
 		if o.check {
-			if f, bad := p.Check(ev); bad {
-				found, differs = &f, true
+			if found = p.Judge(ev, &r.Count); found != nil && r.First == nil {
+				r.First = found
 			}
 		} else {
 			p.Apply(ev)
@@ -210,26 +210,27 @@ func (s *shell) steps(ctx context.Context, p *playback.Session, events []envelop
 		is := frozen(p)
 		all := differences(was, is)
 		was = is
+		var err error
 		if o.json {
-			if err := s.writeJSON(stepped{ev.Cursor, ev.Type(), ev.Time, append([]changed{}, all...), found}); err != nil {
-				return err
-			}
-			continue
+			err = s.writeJSON(stepped{ev.Cursor, ev.Type(), ev.Time, append([]changed{}, all...), found})
+		} else {
+			err = s.showStep(ev, all, found)
 		}
-		if err := s.showStep(ev, all, found); err != nil {
+		if err != nil {
 			return err
 		}
 		if ask && i < len(events)-1 {
-			fmt.Fprint(s.err, "Enter: next, q: quit ")
+			fmt.Fprint(s.err, "Enter: next, q and Enter: quit ")
 			if !in.Scan() || strings.HasPrefix(in.Text(), "q") || ctx.Err() != nil {
 				break
 			}
 		}
 	}
-	if differs {
-		return &toldError{exitFailed}
+	if !o.check {
+		return nil
 	}
-	return nil
+	r.Others = append(r.Others, p.Unjudged()...)
+	return s.told(r, o.json)
 }
 
 func (s *shell) showStep(ev envelope.Event, all []changed, found *playback.Finding) error {

@@ -87,7 +87,7 @@ func TestReplayWrong(t *testing.T) {
 	u.run("replay", "--all", "--check").want(t, exitFailed, "nothing was compared")
 	u.run("chat", "hello").want(t, exitOK)
 	u.run("replay", "defautl").want(t, exitFailed, "there is no session")
-	u.run("replay", "default", "--to", "4711").want(t, exitUsage, "its events are 1 to")
+	u.run("replay", "default", "--to", "4711").want(t, exitUsage, "the events of the session are 1 to")
 	u.run("replay", "--all", "--check", "--to", "4711").want(t, exitUsage, "which has 1 to")
 	u.run("replay", "default", "--machine", "turn").want(t, exitUsage, "turns")
 	u.run("replay", "--all", "--step").want(t, exitUsage, "--all takes")
@@ -190,4 +190,46 @@ func TestReplayOfABrokenJournal(t *testing.T) {
 	}
 	u.run("replay", "default", "--check").want(t, exitFailed, "the journal has a hole")
 	u.run("replay", "other", "--check").want(t, exitOK)
+	u.run("sessions", "delete", "default", "--yes").want(t, exitOK) // all that helps a session with a hole
+	u.run("chat", "hello").want(t, exitOK)
+	u.run("replay", "default", "--check").want(t, exitOK)
+}
+
+// TestApprovalsBesideABrokenSession: a session that cannot be read hides the questions of no other.
+func TestApprovalsBesideABrokenSession(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML)
+	for _, name := range []string{"broken", "whole"} {
+		u.run("chat", "--session", name, `!tool remember {"text":"x"}`).want(t, exitApproval)
+	}
+	missing := u.firstOf("turn.started")
+	u.withJournal(func(ctx context.Context, owner *bus.Conn) error {
+		stream, err := owner.JetStream().Stream(ctx, subject.Journal)
+		if err != nil {
+			return err
+		}
+		kv, err := owner.JetStream().KeyValue(ctx, subject.Snap)
+		if err != nil {
+			return err
+		}
+		for _, service := range []string{"turns", "approvals", "tools", "outbox", "builtin", "intake"} {
+			if err := kv.Purge(ctx, service+".main.terminal.local.broken"); err != nil {
+				return err
+			}
+		}
+		return stream.DeleteMsg(ctx, missing)
+	})
+	got := u.run("approvals", "list")
+	got.want(t, exitOK, "main.terminal.local.broken has an open approval and cannot be read")
+	if !strings.Contains(got.stdout, "main.terminal.local.whole") {
+		t.Errorf("%s", got.stdout)
+	}
+}
+
+func TestForShell(t *testing.T) {
+	for word, want := range map[string]string{"work-at-18": "work-at-18", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$(x)": "'$(x)'"} {
+		if got := forShell(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
 }

@@ -22,15 +22,16 @@ const (
 	noWorker     = "no worker answers yet; start `jetclaw run --target turns` where none runs"
 )
 
-// waitsFor says what a message waits for: a worker that has its session, or one that nobody has started.
-func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
+// waitsFor says what a message waits for: a worker that has its session, one that nobody has started, or a person's decision
+// about what came before it; then parked.
+func (t *talk) waitsFor(ctx context.Context, cursor uint64) (text string, parked bool) {
 	if !t.desk.conn.NATS().IsConnected() {
-		return stillWorking
+		return stillWorking, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	busy := false
-	parked := map[string]approvalv1.Requested{}
+	asked := map[string]approvalv1.Requested{}
 	part := bus.ReplayOptions{Session: t.session(), From: cursor - min(cursor, lookBack)}
 	err := t.desk.conn.Replay(ctx, part, func(e envelope.Event) error {
 		switch b := e.Body.(type) {
@@ -39,25 +40,25 @@ func (t *talk) waitsFor(ctx context.Context, cursor uint64) string {
 		case turnv1.Completed, turnv1.Failed, turnv1.Cancelled, turnv1.SessionCompacted, turnv1.CompactionFailed:
 			busy = e.Cursor > cursor // what has just ended is about to be shown
 		case approvalv1.Requested:
-			parked[b.Approval] = b
+			asked[b.Approval] = b
 		case approvalv1.Decided:
-			delete(parked, b.Approval)
+			delete(asked, b.Approval)
 		case approvalv1.Expired:
-			delete(parked, b.Approval)
+			delete(asked, b.Approval)
 		case approvalv1.Cancelled:
-			delete(parked, b.Approval)
+			delete(asked, b.Approval)
 		case approvalv1.Voided:
-			delete(parked, b.Approval)
+			delete(asked, b.Approval)
 		}
 		return nil
 	})
-	for id, a := range parked {
+	for id, a := range asked {
 		if err == nil {
-			return fmt.Sprintf("it waits until approval %s for %s is decided: `jetclaw approvals show %s`; /stop gives that up", id, oneLine(a.Tool), id)
+			return fmt.Sprintf("it waits until approval %s for %s is decided: `jetclaw approvals show %s`; /stop gives that up", id, oneLine(a.Tool), id), true
 		}
 	}
 	if err == nil && !busy && !t.alone {
-		return noWorker
+		return noWorker, false
 	}
-	return stillWorking
+	return stillWorking, false
 }

@@ -60,21 +60,31 @@ func (s *Session) States() []State {
 	return all
 }
 
-// Check holds an event against the machine that has appended it, and folds it; bad says that something is to be told.
-func (s *Session) Check(ev envelope.Event) (found Finding, bad bool) { return s.check(ev, &Count{}) }
+// Judge holds an event against the machine that has appended it, and folds it; nil when there is nothing to tell of it.
+func (s *Session) Judge(ev envelope.Event, c *Count) *Finding {
+	if found, bad := s.check(ev, c); bad {
+		return &found
+	}
+	return nil
+}
 
-// CheckEvents is Check for all events of one session that nothing was folded of, up to the first difference.
+// Unjudged is what keeps the events since then from being judged; none when nothing does.
+func (s *Session) Unjudged() []Finding {
+	if s.gap == nil {
+		return nil
+	}
+	return []Finding{*s.gap}
+}
+
+// CheckEvents is Judge for all events of one session that nothing was folded of, up to the first difference.
 func CheckEvents(s *Session, events []envelope.Event) Report {
 	r := Report{Sessions: 1}
 	for _, ev := range events {
-		if f, bad := s.check(ev, &r.Count); bad {
-			r.First = &f
+		if r.First = s.Judge(ev, &r.Count); r.First != nil {
 			break
 		}
 	}
-	if s.gap != nil {
-		r.Others = append(r.Others, *s.gap)
-	}
+	r.Others = s.Unjudged()
 	return r
 }
 

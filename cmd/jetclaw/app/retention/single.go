@@ -2,9 +2,12 @@ package retention
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -28,6 +31,8 @@ type Single struct {
 	Open     []conversation.Open // what is under way, which may be nothing that it has to stay for
 	Gone     bool                // it has a tombstone and nothing above it; what is below may not have been purged to its end
 
+	Broken bool // its chain has a hole: nobody can fold it or work on it
+
 	cursor uint64 // of its last event
 	spent  []turnv1.Spend
 }
@@ -38,13 +43,21 @@ func Look(ctx context.Context, b SingleBus, id session.ID) (*Single, error) {
 		return nil, fault.New(fault.Denied, "%s is no conversation: it is a book of the house, which stays", id)
 	}
 	events, err := b.History(ctx, id)
+	_, broken := errors.AsType[*bus.HoleError](err)
+	if broken {
+		events = nil
+		err = b.Replay(ctx, bus.ReplayOptions{Session: id}, func(ev envelope.Event) error {
+			events = append(events, ev)
+			return nil
+		})
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	case len(events) == 0:
 		return nil, fault.New(fault.NotFound, "there is no session %s", id)
 	}
-	one := &Single{Session: id, Events: len(events), cursor: events[len(events)-1].Cursor}
+	one := &Single{Session: id, Events: len(events), Broken: broken, cursor: events[len(events)-1].Cursor}
 	var state turn.State
 	var book ledger.Book
 	var seen conversation.State
@@ -64,7 +77,7 @@ func Look(ctx context.Context, b SingleBus, id session.ID) (*Single, error) {
 	}
 	_, stone := events[len(events)-1].Body.(turnv1.SessionDeleted)
 	one.Gone, one.spent, one.Open = stone, book.Spent(id), seen.Open()
-	if !state.Quiet() {
+	if !state.Quiet() && !broken {
 		one.AtWork = atWork(state)
 	}
 	return one, nil
