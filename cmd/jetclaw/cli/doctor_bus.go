@@ -119,10 +119,10 @@ func (x *examination) consumer(c bus.ConsumerState, stalled bool) *health.Findin
 		f.ID = "consumer.stalled"
 		f.Text = fmt.Sprintf("%s at %s, and none is delivered, though a worker asks for them", doorbells(c.Pending), c.Name)
 		f.Fix = "restart the daemon"
-	case c.Redelivered >= manyAgain && 2*c.Redelivered > c.AckPending:
+	case x.c.At != "" && c.Redelivered >= manyAgain && 2*c.Redelivered > c.AckPending: // of workers that are gone, they say nothing
 		f.ID, f.Severity = "consumer.redelivered", health.Warning
-		f.Text = fmt.Sprintf("%d of %d open doorbells of %s were delivered before and came to nothing", c.Redelivered, c.AckPending, c.Name)
-		f.Fix = "see what " + c.Service + " says in the daemon's log"
+		f.Text = fmt.Sprintf("%d of %d open doorbells of %s were delivered before and are put off", c.Redelivered, c.AckPending, c.Name)
+		f.Fix = "that is usual after a crash, and while a channel's limits hold deliveries; if it stays, see what " + c.Service + " says in the daemon's log"
 	default:
 		return nil
 	}
