@@ -111,6 +111,7 @@ func TestFollowOverKills(t *testing.T) {
 	all.want(t, 0)
 	lines := strings.SplitAfter(all.stdout, "\n")
 	f.out.waitFor(t, lines[len(lines)-2])
+	f.stderr.waitCount(t, "note: a daemon is there; going on\n", kills+1)
 	if code := f.interrupt(); code != 0 || f.out.String() != all.stdout {
 		t.Errorf("exit %d\n%s", code, firstDifference(f.out.String(), all.stdout))
 	}
