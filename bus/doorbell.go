@@ -38,17 +38,10 @@ const (
 	pullBatch  = 1000
 )
 
-// Doorbells delivers the bells of the connection's service to ring, one after the other, until ctx ends; then it rings
-// for what the server had sent already, and returns once the last call of ring has returned. ring must not block. Order:
-// none that may be relied on. Bounded by the consumer's MaxAckPending; nothing is lost: what is not acked comes again.
+// Doorbells delivers the bells of the connection's service to ring, events one after the other and timers beside them, until
+// ctx ends; then it rings for what the server had sent already, and returns once the last call of ring has returned. ring
+// must not block. Order: none that may be relied on. Bounded by the consumer's MaxAckPending; nothing is lost: what is not acked comes again.
 func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error {
-	var one sync.Mutex // events and timers come on two consumers
-	each := ring
-	ring = func(b Bell) {
-		one.Lock()
-		defer one.Unlock()
-		each(b)
-	}
 	var all []*consumption
 	if len(spec.Doorbells) > 0 {
 		handle := func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,8 +22,11 @@ func collect(t *testing.T, c *bus.Conn, n int, do func(bus.Bell)) []bus.Bell {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+	var mu sync.Mutex // timers ring beside events
 	var bells []bus.Bell
 	if err := c.Doorbells(ctx, reader, func(b bus.Bell) {
+		mu.Lock()
+		defer mu.Unlock()
 		bells = append(bells, b)
 		do(b)
 		if len(bells) == n {
