@@ -35,7 +35,7 @@ func NewRulebook(c *bus.Conn) *Rulebook {
 }
 
 // recordTime bounds how long a decision waits for its rules to be recorded.
-const recordTime = 2 * time.Second
+const recordTime = time.Second
 
 // Digest names rules, and records them when they are new in this process. name identifies them cheaply for the caller: the
 // same name means the same rules. Rules that cannot be recorded hold up nobody: their events can then not be decided again
@@ -60,8 +60,7 @@ func (b *Rulebook) Digest(name string, rules func() any) string {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
 	if err := b.conn.SetValue(ctx, bus.RulesKey(digest), data); err != nil {
-		b.log.Warn("rules are not recorded yet", "rules", name, "error", err)
-		return digest // and tried again with the next event
+		b.log.Warn("rules are not recorded; the next start tries again", "rules", name, "error", err) // no decision waits for it twice
 	}
 	b.known[name] = digest
 	return digest
