@@ -197,6 +197,7 @@ func TestClientsOfADaemon(t *testing.T) {
 func TestRunElsewhere(t *testing.T) {
 	server, other := newEnv(t), newEnv(t)
 	ctx, stop := context.WithCancel(t.Context())
+	visit, leave := context.WithCancel(t.Context())
 	ready, ended := make(chan Report, 1), make(chan error, 1)
 	go func() {
 		ended <- server.Run(ctx, Daemon{Target: Target{Server: true}, Ready: func(r Report) { ready <- r }})
@@ -204,7 +205,7 @@ func TestRunElsewhere(t *testing.T) {
 	url := (<-ready).Bus
 	up := make(chan Report, 1)
 	go func() {
-		ended <- other.Run(ctx, Daemon{
+		ended <- other.Run(visit, Daemon{
 			Target: everything(), NATS: url, Creds: server.Home.Keys(), Ready: func(r Report) { up <- r },
 		})
 	}()
@@ -225,8 +226,8 @@ func TestRunElsewhere(t *testing.T) {
 	if entries, err := os.ReadDir(other.Home.Data()); err != nil || len(entries) != 0 {
 		t.Errorf("a store was made: %v %v", entries, err)
 	}
-	stop()
-	for range 2 {
+	for _, end := range []func(){leave, stop} { // the guest before its bus
+		end()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
