@@ -42,6 +42,9 @@ const (
 // ctx ends; then it rings for what the server had sent already, and returns once the last call of ring has returned. ring
 // must not block. Order: none that may be relied on. Bounded by the consumer's MaxAckPending; nothing is lost: what is not acked comes again.
 func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error {
+	door := &door{ring: ring}
+	defer door.shut()
+	ring = door.pass
 	var all []*consumption
 	if len(spec.Doorbells) > 0 {
 		handle := func(m jetstream.Msg) { c.ringEvent(ctx, spec, m, ring) }
@@ -55,7 +58,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 	for _, k := range all {
 		cc, err := k.first(ctx)
 		if err != nil {
-			drain(open)
+			c.drain(open)
 			return orDone(ctx, err)
 		}
 		open = append(open, cc)
@@ -114,7 +117,7 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 	for {
 		select {
 		case <-ctx.Done():
-			drain([]jetstream.ConsumeContext{cc})
+			k.c.drain([]jetstream.ConsumeContext{cc})
 			return
 		case <-cc.Closed():
 		}
@@ -136,14 +139,48 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 
 const reopenEvery = time.Second
 
-// drain lets the handlers see what has arrived. Dropped, it would be hidden from other workers until AckWait is over.
-func drain(open []jetstream.ConsumeContext) {
+// drain lets the handlers see what has arrived. Dropped, it would be hidden from other workers until AckWait is over. A bus
+// that is lost meanwhile is not waited for: nats.go would ask it for ten seconds whether there is more.
+func (c *Conn) drain(open []jetstream.ConsumeContext) {
 	for _, cc := range open {
 		cc.Drain()
 	}
+	tick := time.NewTicker(drainLook)
+	defer tick.Stop()
 	for _, cc := range open {
-		<-cc.Closed()
+		for closed := false; !closed && c.nc.IsConnected(); {
+			select {
+			case <-cc.Closed():
+				closed = true
+			case <-tick.C:
+			}
+		}
 	}
+}
+
+const drainLook = 50 * time.Millisecond
+
+// door stands between the consumers and ring: nothing passes once it is shut.
+type door struct {
+	ring func(Bell)
+
+	mu   sync.RWMutex
+	gone bool // guarded by mu
+}
+
+func (d *door) pass(b Bell) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if !d.gone {
+		d.ring(b)
+	}
+}
+
+// shut returns once the last call of ring has returned.
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone = true
 }
 
 // TimerConsumer is the durable name of a service's consumer of timers.

@@ -197,7 +197,6 @@ func TestClientsOfADaemon(t *testing.T) {
 func TestRunElsewhere(t *testing.T) {
 	server, other := newEnv(t), newEnv(t)
 	ctx, stop := context.WithCancel(t.Context())
-	visit, leave := context.WithCancel(t.Context())
 	ready, ended := make(chan Report, 1), make(chan error, 1)
 	go func() {
 		ended <- server.Run(ctx, Daemon{Target: Target{Server: true}, Ready: func(r Report) { ready <- r }})
@@ -205,7 +204,7 @@ func TestRunElsewhere(t *testing.T) {
 	url := (<-ready).Bus
 	up := make(chan Report, 1)
 	go func() {
-		ended <- other.Run(visit, Daemon{
+		ended <- other.Run(ctx, Daemon{
 			Target: everything(), NATS: url, Creds: server.Home.Keys(), Ready: func(r Report) { up <- r },
 		})
 	}()
@@ -226,8 +225,8 @@ func TestRunElsewhere(t *testing.T) {
 	if entries, err := os.ReadDir(other.Home.Data()); err != nil || len(entries) != 0 {
 		t.Errorf("a store was made: %v %v", entries, err)
 	}
-	for _, end := range []func(){leave, stop} { // the guest before its bus
-		end()
+	stop()
+	for range 2 {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
