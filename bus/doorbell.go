@@ -148,9 +148,10 @@ func (c *Conn) drain(open []jetstream.ConsumeContext) {
 	tick := time.NewTicker(drainLook)
 	defer tick.Stop()
 	for _, cc := range open {
+		ended := cc.Closed() // once: asked again it would not wait for the last handler
 		for closed := false; !closed && c.nc.IsConnected(); {
 			select {
-			case <-cc.Closed():
+			case <-ended:
 				closed = true
 			case <-tick.C:
 			}
