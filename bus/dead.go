@@ -70,30 +70,14 @@ func (c *Conn) DeadCount(ctx context.Context) (uint64, error) {
 
 // DropDead removes a dead letter. Admin only.
 func DropDead(ctx context.Context, admin *Conn, seq uint64) error {
-	var resp struct {
-		Success bool                `json:"success"`
-		Error   *jetstream.APIError `json:"error"`
-	}
-	req := struct {
-		Seq     uint64 `json:"seq"`
-		NoErase bool   `json:"no_erase"`
-	}{seq, true}
-	if err := admin.api(ctx, "STREAM.MSG.DELETE."+subject.Dead, req, &resp); err != nil {
-		return fmt.Errorf("drop dead letter %d: %w", seq, err)
-	}
+	there, err := admin.deleteMessage(ctx, subject.Dead, seq, false)
 	switch {
-	case resp.Error != nil && notThere(resp.Error):
+	case err != nil:
+		return fmt.Errorf("drop dead letter %d: %w", seq, err)
+	case !there:
 		return fault.New(fault.NotFound, "%d: %w", seq, ErrNoDead)
-	case resp.Error != nil:
-		return fault.New(fault.Unavailable, "drop dead letter %d: %w", seq, resp.Error)
 	}
 	return nil
-}
-
-// notThere says whether a message could not be deleted because there is none. The store's own errors come as texts.
-func notThere(err *jetstream.APIError) bool {
-	return err.ErrorCode == codeNoSequence ||
-		strings.Contains(err.Description, "no message found") || strings.Contains(err.Description, "stream store EOF")
 }
 
 // Stored reads the message at a cursor as it lies there, be it an event or not. Errors: ErrNoEvent.

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -62,4 +63,37 @@ func (c *Conn) purge(ctx context.Context, stream, filter string, below uint64) (
 		return 0, fault.New(fault.Unavailable, "%w", resp.Error)
 	}
 	return resp.Purged, nil
+}
+
+// deleteMessage removes one message of a stream, and with erase overwrites it on the disk. there is false when there was none.
+func (c *Conn) deleteMessage(ctx context.Context, stream string, seq uint64, erase bool) (there bool, err error) {
+	var resp struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	req := struct {
+		Seq     uint64 `json:"seq"`
+		NoErase bool   `json:"no_erase"`
+	}{seq, !erase}
+	if err := c.api(ctx, "STREAM.MSG.DELETE."+stream, req, &resp); err != nil {
+		return false, fmt.Errorf("delete message %d of %s: %w", seq, stream, err)
+	}
+	switch {
+	case resp.Error != nil && notThere(resp.Error):
+		return false, nil
+	case resp.Error != nil:
+		return false, fault.New(fault.Unavailable, "delete message %d of %s: %w", seq, stream, resp.Error)
+	}
+	return true, nil
+}
+
+// Server error codes for a message that is not there.
+const (
+	codeNoSequence jetstream.ErrorCode = 10043
+	codeNoMessage  jetstream.ErrorCode = 10057
+)
+
+// notThere says whether a message could not be deleted because there is none. The store's own errors come as texts.
+func notThere(err *jetstream.APIError) bool {
+	return err.ErrorCode == codeNoSequence || err.ErrorCode == codeNoMessage ||
+		strings.Contains(err.Description, "no message found") || strings.Contains(err.Description, "stream store EOF")
 }

@@ -58,35 +58,12 @@ func (c *Conn) purgeBlob(ctx context.Context, v version, below uint64) error {
 			return fmt.Errorf("object %s: %w", v.name, err)
 		}
 	}
-	return c.dropMessage(ctx, blobStream, v.seq)
+	_, err := c.deleteMessage(ctx, blobStream, v.seq, true) // that it has gone already is as good
+	return err
 }
 
 // isToken says whether a name stands for itself as the last token of a subject: any service may write a description.
 func isToken(name string) bool { return name != "" && !strings.ContainsAny(name, ".*> \t\r\n") }
-
-// dropMessage deletes one message of a stream; that it has gone already is as good.
-func (c *Conn) dropMessage(ctx context.Context, stream string, seq uint64) error {
-	var resp struct {
-		Error *jetstream.APIError `json:"error"`
-	}
-	req := struct {
-		Seq uint64 `json:"seq"`
-	}{seq}
-	err := c.api(ctx, "STREAM.MSG.DELETE."+stream, req, &resp)
-	if err == nil && resp.Error != nil && resp.Error.ErrorCode != codeNoMessage && resp.Error.ErrorCode != codeNoSequence {
-		err = fault.New(fault.Unavailable, "%w", resp.Error)
-	}
-	if err != nil {
-		return fmt.Errorf("delete message %d of %s: %w", seq, stream, err)
-	}
-	return nil
-}
-
-// Server error codes for a message that is not there.
-const (
-	codeNoSequence jetstream.ErrorCode = 10043
-	codeNoMessage  jetstream.ErrorCode = 10057
-)
 
 // blobsOf are the objects of a session as they are described now. Their subjects do not begin with the session: the names
 // of all objects are looked through.

@@ -95,6 +95,10 @@ func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
 		}
 	}
 	got, err := r.send(ctx, s, config)
+	for again := 0; again < maxAgain && inTheWay(err) && pause(ctx); again++ {
+		r.cleanUp(ctx, s.Name)
+		got, err = r.send(ctx, s, config)
+	}
 	if err == nil {
 		err = s.compare(got)
 	}
@@ -106,6 +110,27 @@ func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
 		return nil
 	}
 	return api(ctx, r.admin, "STREAM.UPDATE."+s.Name, s.Config, &struct{}{}) // without the mark
+}
+
+// maxAgain is how often a stream is sent anew that the server could not store.
+const maxAgain = 3
+
+const codeRestoreFailed jetstream.ErrorCode = 10062
+
+// inTheWay says that the server could not store what it was sent: what was there before, or the end of an attempt that was
+// cut off, may not have gone yet.
+func inTheWay(err error) bool {
+	refused, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && refused.ErrorCode == codeRestoreFailed
+}
+
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(200 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // cleanUp removes what an attempt that failed has left. The next one would do it, too.

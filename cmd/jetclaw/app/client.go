@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -175,14 +176,19 @@ func (e Env) inProcess(ctx context.Context, t Target, fn func(context.Context, C
 		}}, nil
 	})
 	g.modules = append(g.modules, lifecycle.Module{Name: cliUser, Service: guest})
+	return g.untilLeft(ctx, e.Log)
+}
+
+// untilLeft runs a group with a visitor in it until that has left, and returns what it came to.
+func (g *group) untilLeft(ctx context.Context, log *slog.Logger) error {
 	options := lifecycle.DefaultOptions()
-	options.Log = e.Log
-	err = lifecycle.Run(ctx, options, g.modules...)
+	options.Log = log
+	err := lifecycle.Run(ctx, options, g.modules...)
 	var left *leave
 	switch {
 	case errors.As(err, &left):
 		return left.err
-	case err == nil: // asked to stop before fn began
+	case err == nil: // asked to stop before it began
 		return context.Cause(ctx)
 	}
 	return err

@@ -116,17 +116,7 @@ func (e Env) onStore(ctx context.Context, dir string, sync natsembed.Sync, fn fu
 	c := Client{dial: g.dial}
 	v := &visitor{fn: func(ctx context.Context) error { return fn(ctx, c, g.server) }}
 	g.modules = append(g.modules, lifecycle.Module{Name: cliUser, Service: v})
-	options := lifecycle.DefaultOptions()
-	options.Log = e.Log
-	err = lifecycle.Run(ctx, options, g.modules...)
-	var left *leave
-	switch {
-	case errors.As(err, &left):
-		return left.err
-	case err == nil: // asked to stop before fn began
-		return context.Cause(ctx)
-	}
-	return err
+	return g.untilLeft(ctx, e.Log)
 }
 
 // replaceStreams puts the streams of a store in the place of the home's, which are empty. Between the two steps there are
