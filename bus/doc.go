@@ -2,12 +2,15 @@
 //
 //	journal    append by compare-and-set over a session, read by cursor
 //	doorbells  deliveries that say "this session has news"
-//	replay     history in batches; Follow and Watch for what comes
+//	replay     the journal in batches; Follow and Watch for what comes
+//	history    one session, back along its chain; where that has a hole
 //	recent     the newest events, remembered by a process for all its connections
 //	snapshots  folded states, rebuildable
 //	values     small things that a service keeps across restarts
 //	purge      takes away what a deleted session had, bodies and files included
-//	timers     scheduled messages that ring a service
+//	timers     scheduled messages that ring a service; Ring does it at once
+//	dead       doorbells that were given up
+//	rules      what machines were configured with, by the digest in their events
 //	blobs      bodies above 64 KiB, by reference
 //	micro      questions that want an answer
 //	live       lossy news for whoever watches

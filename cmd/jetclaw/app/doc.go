@@ -4,7 +4,12 @@
 //	Run           the daemon: the services of a target, the embedded server with them or a bus elsewhere
 //	WithServices  a client of the running daemon; without one, everything in this process, for as long as it is needed
 //	WithJournal   the same for a client that only reads: without a daemon no service is started
+//	WithReading   the same for a client of the index: without a daemon that one service runs
 //	Attend        the same for a client that stays over restarts of the daemon
+//	Restore       a backup in the place of an empty journal
+//
+// playback, timeline and health look at a journal: what it folds to and would be decided again, what a session's story is, what is
+// wrong. Machines has the machines that they ask.
 //
 // Each service has a connection of its own, as its own user, whether the server is in this process or elsewhere. No
 // service can tell which. The home is held (home.Lock) by whatever process runs the server on its data.

@@ -34,8 +34,8 @@ No archive is written; "jetclaw sessions export" writes one before. A tombstone 
 has cost, so that "jetclaw usage" stays complete. A new message begins afresh. What was forked from it has its past still, and is
 named: delete that, too. The bytes on the disk are given free, not overwritten.
 
-It says what goes and asks; without a terminal it needs --yes. A session that is at work is not deleted: stop it first. When it
-was interrupted, say the same again: it goes on where it was.
+It says what goes and asks; without a terminal it needs --yes. A session that is at work is not deleted: stop it first. One that
+cannot be read any more, as an event is missing, is. When it was interrupted, say the same again: it goes on where it was.
 
 SESSION is as in chat --session: ` + sessionHelp + `.
 
