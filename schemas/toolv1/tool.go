@@ -58,6 +58,8 @@ type Tool struct {
 	Private   bool `json:"private,omitempty"`
 	// Fixes are the arguments that "always" holds for; the others may then be anything. Empty: all of them.
 	Fixes []string `json:"fixes,omitempty"`
+	// AnyArgs says that "always" holds for the tool, whatever the arguments; Fixes is empty then.
+	AnyArgs bool `json:"any_args,omitempty"`
 	// Warning is what a person who is asked should know of how it runs here; "" for most tools.
 	Warning string `json:"warning,omitempty"`
 	// Shell is the argument that is a shell command, "" for most tools: rules look at each command in it.
@@ -83,6 +85,14 @@ type Catalogue struct {
 	// Endpoint identifies where the tools run (a URL without secrets, a command line, names of static headers): a change of
 	// it voids approvals.
 	Endpoint string `json:"endpoint,omitempty"`
+	// Paused says that the executor is left alone for a while; nil when it is not. It is no part of what decides.
+	Paused *Paused `json:"paused,omitempty"`
+}
+
+// Paused is why and until when an executor is left alone: calls of its tools would only fail.
+type Paused struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
 }
 
 // Find is the entry of a name.
