@@ -50,10 +50,7 @@ func Consumers(ctx context.Context, admin *Conn, t Topology) ([]ConsumerState, e
 
 func (c *Conn) consumerState(ctx context.Context, want Consumer) (ConsumerState, error) {
 	name := want.Config.Durable
-	s := ConsumerState{Stream: want.Stream, Name: name, Service: name, Timers: want.Stream == subject.Timers}
-	if s.Timers {
-		s.Service = strings.TrimPrefix(name, TimerConsumer(""))
-	}
+	s := ConsumerState{Stream: want.Stream, Name: name, Service: want.Service, Timers: want.Stream == subject.Timers}
 	var info struct {
 		jetstream.ConsumerInfo
 		Error *jetstream.APIError `json:"error"`

@@ -118,7 +118,7 @@ func (c *Conn) dead(ctx context.Context, m *jetstream.RawStreamMsg) (Dead, error
 		d.Session, d.Reason = timerReason(d.Reason)
 		return d, nil
 	}
-	d.Service = a.Consumer
+	d.Service = subject.ExecutorService(a.Consumer)
 	ev, err := c.Journal().Get(ctx, a.Cursor)
 	switch {
 	case errors.Is(err, ErrNoEvent), errors.Is(err, envelope.ErrEnvelope): // purged with its session, or of none

@@ -87,7 +87,7 @@ func (l *Leases) work(ctx context.Context, key string, revision uint64, fn func(
 	}
 	back, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer stop()
-	if _, failed := l.c.reviseValue(back, key, []byte("{}"), revision); failed != nil { // it runs out by itself
+	if _, failed := l.c.ReviseValue(back, key, []byte("{}"), revision); failed != nil { // it runs out by itself
 		l.c.log.Debug("lease not given back", "lease", key, "error", failed)
 	}
 	return err
@@ -117,7 +117,7 @@ func (l *Leases) acquire(ctx context.Context, key string) (uint64, error) {
 
 // try takes the lease, or says how long to wait before the next try.
 func (l *Leases) try(ctx context.Context, key string) (revision uint64, wait time.Duration, err error) {
-	data, revision, ok, err := l.c.revision(ctx, key)
+	data, revision, ok, err := l.c.ValueRevision(ctx, key)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -149,12 +149,12 @@ func (l *Leases) put(ctx context.Context, key string, revision uint64) (uint64, 
 	if err != nil {
 		return 0, err
 	}
-	return l.c.reviseValue(ctx, key, data, revision)
+	return l.c.ReviseValue(ctx, key, data, revision)
 }
 
 // mine is the revision of the lease if it is this process's, else 0.
 func (l *Leases) mine(ctx context.Context, key string) (uint64, error) {
-	data, revision, ok, err := l.c.revision(ctx, key)
+	data, revision, ok, err := l.c.ValueRevision(ctx, key)
 	if err != nil || !ok {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/subject"
@@ -10,6 +11,8 @@ import (
 type Permissions struct {
 	Publish   []string
 	Subscribe []string
+	// Deny is what of Publish it may not do all the same: see Spec.Executors.
+	Deny []string
 	// Respond lets it answer, once and in time, to the reply subject of a message that it received. Serve answers to
 	// inboxes only: a reply subject chosen by the asker could otherwise be one of the journal's.
 	Respond bool
@@ -35,7 +38,9 @@ const inboxRoot = "_INBOX_"
 // One thing a server cannot refuse: whoever may read (a direct get, a pull) chooses the reply subject, so that the server
 // itself sends a copy of a stored message there, even into the journal. Such a copy has the old event's id, type and
 // jc-prev, so that a fold and the walk along the chain see it for what it is; what carries authority is signed beside.
-func PermissionsOf(s Spec) Permissions {
+//
+// house are all services: who runs executors of the configuration may use names that nobody else has, and only these.
+func PermissionsOf(s Spec, house ...Spec) Permissions {
 	p := grants{}
 	p.sub(inboxPrefix(s.Name) + ".>")
 	p.journal(s)
@@ -69,6 +74,12 @@ func PermissionsOf(s Spec) Permissions {
 	}
 	if s.ReadsCatalog {
 		p.pub("$JS.API.DIRECT.GET.KV_" + subject.Catalog)
+	}
+	if s.System {
+		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System)
+	}
+	if s.Executors {
+		p.executors(s, house)
 	}
 	p.micro(s)
 	if s.Live {
@@ -117,6 +128,36 @@ func (g *grants) blobs(s Spec) {
 func (g *grants) consumer(stream, durable string) {
 	id := stream + "." + durable
 	g.pub("$JS.API.CONSUMER.INFO."+id, "$JS.API.CONSUMER.MSG.NEXT."+id, "$JS.ACK."+id+".>", "$JS.ACK.*.*."+id+".>")
+}
+
+// executors grants what belongs to executors of the configuration. A part of a token cannot be a wildcard, so all names are
+// allowed, and those of others denied.
+func (g *grants) executors(s Spec, house []Spec) {
+	own := func(id string) []string {
+		const api = "$JS.API.CONSUMER."
+		id = subject.Journal + "." + id
+		return []string{api + "INFO." + id, api + "MSG.NEXT." + id, api + "PAUSE." + id, "$JS.ACK." + id + ".>", "$JS.ACK.*.*." + id + ".>"}
+	}
+	g.pub(own("*")...)
+	g.pub("$JS.API.CONSUMER.NAMES."+subject.Journal, catalogPrefix+"*")
+	for _, other := range house {
+		if other.Name == s.Name {
+			continue
+		}
+		g.Deny = append(g.Deny, own(other.Name)...)
+		if other.Catalog != "" {
+			g.Deny = append(g.Deny, catalogPrefix+other.Catalog)
+		}
+		for _, kind := range other.Appends {
+			open := func(k string) bool {
+				root, wild := strings.CutSuffix(k, "*")
+				return wild && strings.HasPrefix(kind, root)
+			}
+			if slices.ContainsFunc(s.Appends, open) {
+				g.Deny = append(g.Deny, subject.OfKind(kind))
+			}
+		}
+	}
 }
 
 func (g *grants) micro(s Spec) {

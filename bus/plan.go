@@ -19,6 +19,7 @@ const (
 	Create    Action = "create"
 	Update    Action = "update"
 	Unchanged Action = "unchanged"
+	Delete    Action = "delete" // by ApplyExecutors only
 )
 
 // Change is what Apply does, or did, to one stream or consumer.

@@ -14,10 +14,14 @@ type Spec struct {
 	Leases       bool     // its processes agree by leases (among its Values) on which of them does something
 	Catalog      string   // the executor whose tools it publishes in the KV bucket "catalog"; "" for most
 	ReadsCatalog bool     // it reads what all executors publish there
-	Serves       []string // verbs of its micro endpoints svc.<Name>.<verb>
-	Asks         []string // endpoints of others that it calls: "intake.submit"
-	Live         bool     // it publishes on live.<session>
-	Follows      bool     // it reads what the server publishes once stored (tail.>) and live.>
+	// Executors says that it runs executors of the configuration (Executor) beside what it is: it may claim and complete their
+	// calls, publish their catalogues, and pause their consumers. Of what their names are nothing is fixed but the beginning.
+	Executors bool
+	System    bool     // it tells in the stream SYS what happens to its servers and connections
+	Serves    []string // verbs of its micro endpoints svc.<Name>.<verb>
+	Asks      []string // endpoints of others that it calls: "intake.submit"
+	Live      bool     // it publishes on live.<session>
+	Follows   bool     // it reads what the server publishes once stored (tail.>) and live.>
 }
 
 // RungInTime says whether it has a consumer of rings.

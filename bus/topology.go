@@ -20,7 +20,7 @@ import (
 //	KV_snap      folded states                             rebuildable: written behind when it has one copy
 //	KV_catalog, KV_settings                                small, one value a key
 //	OBJ_blobs    bodies above the claim-check size
-//	consumers    one a service on EV and, if it is rung by timers, one on TIMERS; durable, pull, explicit acks
+//	consumers    one a service on EV and, if it is rung by timers, one on TIMERS; one an Executor on EV; durable, pull, explicit acks
 type Topology struct {
 	Streams   []Stream
 	Consumers []Consumer
@@ -35,8 +35,9 @@ type Stream struct {
 
 // Consumer is one durable consumer of a Topology.
 type Consumer struct {
-	Stream string
-	Config jetstream.ConsumerConfig
+	Stream  string
+	Service string // who is rung
+	Config  jetstream.ConsumerConfig
 }
 
 const (
@@ -51,8 +52,8 @@ const (
 	advisoryTerminated    = "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>"
 )
 
-// TopologyOf derives the topology from what the services say about themselves.
-func TopologyOf(specs []Spec, l Limits) Topology {
+// TopologyOf derives the topology from what the services say about themselves, and the executors that the configuration names.
+func TopologyOf(specs []Spec, l Limits, executors ...Executor) Topology {
 	t := Topology{free: l.Free, Streams: []Stream{
 		journalStream(l),
 		timerStream(l),
@@ -65,6 +66,9 @@ func TopologyOf(specs []Spec, l Limits) Topology {
 	}}
 	for _, s := range specs {
 		t.Consumers = append(t.Consumers, consumersOf(s, l)...)
+	}
+	for _, x := range executors {
+		t.Consumers = append(t.Consumers, x.consumer(l))
 	}
 	return t
 }
@@ -166,7 +170,7 @@ func consumersOf(s Spec, l Limits) []Consumer {
 		} else {
 			c.FilterSubjects = filters
 		}
-		out = append(out, Consumer{Stream: stream, Config: c})
+		out = append(out, Consumer{Stream: stream, Service: s.Name, Config: c})
 	}
 	if len(s.Doorbells) > 0 {
 		filters := make([]string, 0, len(s.Doorbells))

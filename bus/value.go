@@ -43,12 +43,12 @@ const valuePrefix = "$KV." + subject.Settings + "."
 
 // Value reads a value of the connection's service; ok is false when there is none.
 func (c *Conn) Value(ctx context.Context, key string) (value []byte, ok bool, err error) {
-	value, _, ok, err = c.revision(ctx, key)
+	value, _, ok, err = c.ValueRevision(ctx, key)
 	return value, ok, err
 }
 
-// revision is Value with the number by which a compare-and-set knows it: that of a removed value too, 0 for one that never was.
-func (c *Conn) revision(ctx context.Context, key string) (value []byte, revision uint64, ok bool, err error) {
+// ValueRevision is Value with the number by which ReviseValue knows it: that of a removed value too, 0 for one that never was.
+func (c *Conn) ValueRevision(ctx context.Context, key string) (value []byte, revision uint64, ok bool, err error) {
 	at, err := c.valueSubject(key)
 	if err != nil {
 		return nil, 0, false, err
@@ -85,8 +85,12 @@ func (c *Conn) SetValue(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// reviseValue replaces a value if it is still that of a revision, and returns the new one; 0 when it is not.
-func (c *Conn) reviseValue(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+// ReviseValue replaces a value of the connection's service if it is still that of a revision, and returns the new one; 0 when it
+// is not. Errors are those of SetValue.
+func (c *Conn) ReviseValue(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if len(value) > MaxValue {
+		return 0, fault.New(fault.TooLarge, "value %s has %d bytes, at most %d are kept", key, len(value), MaxValue)
+	}
 	next, err := c.putValue(ctx, key, nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(revision, 10)}}, value)
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant) {
 		return 0, nil

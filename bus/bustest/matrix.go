@@ -29,6 +29,9 @@ func appends(s bus.Spec) bool { return len(s.Appends) > 0 }
 
 func works(s bus.Spec) bool { return len(s.Doorbells) > 0 || s.RungInTime() }
 
+// executors: it runs executors that only the configuration names.
+func executors(s bus.Spec) bool { return s.Executors }
+
 func both(a, b func(bus.Spec) bool) func(bus.Spec) bool {
 	return func(s bus.Spec) bool { return a(s) && b(s) }
 }
@@ -51,9 +54,11 @@ func publishRules(specs []bus.Spec) []rule {
 	}
 	t.add(appends, "$O.blobs.C.chunk", "$O.blobs.M.meta")
 	t.add(func(s bus.Spec) bool { return s.Live }, subject.Live(peer))
+	t.add(executors, "$KV.catalog.other", "$KV.catalog.mcp-files")
+	t.add(both(named("mcp"), func(s bus.Spec) bool { return s.System }), "sys.mcp.files.connected")
 	t.add(nobody,
-		"$KV.snap.other."+string(peer), "$KV.catalog.other", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
-		"sys.mcp.files.connected", "timer.other."+string(peer), "schedule.other."+string(peer),
+		"$KV.snap.other."+string(peer), "$KV.catalog.other.more", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
+		"sys.other.files.connected", "timer.other."+string(peer), "schedule.other."+string(peer),
 		"worker.other.one", "svc.other.verb", "_INBOX.x.y", "_INBOX_other.x", "_INBOX_admin.x.y",
 		"$SRV.PING", "$SRV.STATS", "$SYS.REQ.SERVER.PING", "$JS.FC.EV.turns.1", "x", "nobody.knows")
 	return t
@@ -87,12 +92,17 @@ func (t *table) events(specs []bus.Spec) {
 		t.add(func(s bus.Spec) bool {
 			return slices.ContainsFunc(s.Appends, func(a string) bool {
 				open, wild := strings.CutSuffix(a, "*")
-				return a == k || wild && strings.HasPrefix(k, open)
+				return a == k || wild && strings.HasPrefix(k, open) && !(s.Executors && taken(specs, s, k))
 			})
 		}, ev)
 		t.add(nobody, "tail"+strings.TrimPrefix(ev, "ev")) // only the server announces what it stored
 	}
 	t.add(nobody, "ev.00.main.turn.started", "ev.x")
+}
+
+// taken says whether a kind is one that another service names in so many words.
+func taken(specs []bus.Spec, by bus.Spec, kind string) bool {
+	return slices.ContainsFunc(specs, func(s bus.Spec) bool { return s.Name != by.Name && slices.Contains(s.Appends, kind) })
 }
 
 // jetstream: what the API can do to streams and consumers as a whole.
@@ -110,14 +120,21 @@ func (t *table) jetstream() {
 		}
 		api := "$JS.API.CONSUMER."
 		t.add(nobody, api+"CREATE."+st, api+"CREATE."+st+".mine", api+"CREATE."+st+".mine.ev.>",
-			api+"DURABLE.CREATE."+st+".mine", api+"LIST."+st, api+"NAMES."+st, api+"INFO."+st+".other",
-			api+"MSG.NEXT."+st+".other", "$JS.ACK."+st+".other.1.1.1.1.1", "$JS.ACK._.hash."+st+".other.1.1.1.1.1")
+			api+"DURABLE.CREATE."+st+".mine", api+"LIST."+st)
+		others := nobody
+		if st == "EV" {
+			others = executors
+		}
+		t.add(others, api+"NAMES."+st, api+"INFO."+st+".other", api+"PAUSE."+st+".other", api+"MSG.NEXT."+st+".other",
+			"$JS.ACK."+st+".other.1.1.1.1.1", "$JS.ACK._.hash."+st+".other.1.1.1.1.1")
 		direct, info, leader := nobody, nobody, nobody
 		switch st {
 		case "EV":
 			direct, info, leader = reads, reads, reads
 		case "OBJ_blobs":
 			direct, info = reads, reads
+		case "SYS":
+			direct = func(s bus.Spec) bool { return s.System }
 		case "KV_catalog":
 			direct = func(s bus.Spec) bool { return s.ReadsCatalog }
 		}
@@ -140,7 +157,12 @@ func (t *table) ofService(sp bus.Spec) {
 		id := stream + "." + durable
 		t.add(uses, "$JS.API.CONSUMER.MSG.NEXT."+id, "$JS.API.CONSUMER.INFO."+id,
 			"$JS.ACK."+id+".1.1.1.1.1", "$JS.ACK._.hash."+id+".1.1.1.1.1")
-		t.add(nobody, "$JS.API.CONSUMER.DELETE."+id, "$JS.API.CONSUMER.PAUSE."+id, "$JS.API.CONSUMER.UNPIN."+id,
+		pauses := nobody
+		if stream == "EV" {
+			pauses = both(own, executors)
+		}
+		t.add(pauses, "$JS.API.CONSUMER.PAUSE."+id)
+		t.add(nobody, "$JS.API.CONSUMER.DELETE."+id, "$JS.API.CONSUMER.UNPIN."+id,
 			"$JS.API.CONSUMER.RESET."+id, "$JS.API.CONSUMER.CREATE."+id, "$JS.API.CONSUMER.DURABLE.CREATE."+id,
 			"$JS.API.CONSUMER.LEADER.STEPDOWN."+id)
 	}

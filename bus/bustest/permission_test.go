@@ -7,7 +7,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus/bustest"
 )
 
-// representative has a service of each shape: a front door, two workers, an executor, a decider, a reader, a client.
+// representative has a service of each shape: a front door, two workers, an executor, one that runs others, a decider, a reader, a client.
 var representative = []bus.Spec{
 	{
 		Name: "intake", Appends: []string{"message.received", "message.refused", "control.requested"},
@@ -23,6 +23,11 @@ var representative = []bus.Spec{
 		Doorbells: []string{"turn.completed", "notice.posted.*"}, Timers: true, Snapshots: true,
 	},
 	{Name: "tools", Appends: []string{"call.denied", "call.completed.builtin"}, Doorbells: []string{"turn.stepped"}, Rung: true},
+	{Name: "builtin", Appends: []string{"call.started.builtin"}, Doorbells: []string{"turn.cancelled"}, Catalog: "builtin"},
+	{
+		Name: "mcp", Appends: []string{"call.started.*", "call.completed.*"}, Doorbells: []string{"turn.cancelled"},
+		Executors: true, System: true, ReadsCatalog: true,
+	},
 	{Name: "approvals", Appends: []string{"approval.decided"}, Timers: true, Serves: []string{"decide"}},
 	{Name: "conversations", Serves: []string{"list"}, Follows: true},
 	{Name: "cli", Asks: []string{"intake.submit", "intake.stop", "conversations.list"}, Follows: true},

@@ -62,7 +62,7 @@ func start(tb testing.TB, dir string, specs []bus.Spec) *Server {
 	}
 	users := []natsembed.User{s.user(bus.Admin, bus.AdminPermissions())}
 	for _, sp := range specs {
-		users = append(users, s.user(sp.Name, bus.PermissionsOf(sp)))
+		users = append(users, s.user(sp.Name, bus.PermissionsOf(sp, specs...)))
 	}
 	var err error
 	s.Server, err = natsembed.Start(tb.Context(), natsembed.Options{

@@ -118,6 +118,7 @@ func (o *Options) server(port int) *server.Options {
 			Publish:   allow(u.Permissions.Publish),
 			Subscribe: allow(u.Permissions.Subscribe),
 		}
+		p.Publish.Deny = append(p.Publish.Deny, u.Permissions.Deny...)
 		if u.Permissions.Respond {
 			p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: replyExpires}
 		}

@@ -7,6 +7,7 @@
 //	live.<session>                                                      deltas, typing: lossy
 //	worker.<service>.<instance>                                         asks and nudges to one running worker
 //	svc.<service>.<verb>                                                a question that wants an answer
+//	sys.<service>.<item>.<verb>                                         what happened to a server or a connection
 package subject
 
 import (
@@ -228,6 +229,44 @@ func Worker(service, instance string) string { return workerRoot + "." + service
 
 // WorkersOf is the filter of all workers of a service.
 func WorkersOf(service string) string { return workerRoot + "." + service + ".*" }
+
+// OfSystem is the subject of what happens to a thing of a service: a server, a connection.
+func OfSystem(service, item, verb string) string {
+	return sysRoot + "." + service + "." + session.Escape(item) + "." + verb
+}
+
+// SystemOf is the filter of all that happens to a thing of a service; with "*" to all of its things.
+func SystemOf(service, item string) string {
+	if item != "*" {
+		item = session.Escape(item)
+	}
+	return sysRoot + "." + service + "." + item + ".>"
+}
+
+// ParseSystem is the inverse of OfSystem.
+func ParseSystem(subj string) (service, item, verb string, err error) {
+	tokens := strings.Split(subj, ".")
+	if len(tokens) != 4 || tokens[0] != sysRoot || !word(tokens[1]) || !word(tokens[3]) {
+		return "", "", "", fmt.Errorf("%q is not the subject of something that happened to a server", subj)
+	}
+	if item, err = session.Unescape(tokens[2]); err != nil {
+		return "", "", "", fmt.Errorf("%q: %w", subj, err)
+	}
+	return tokens[1], item, tokens[3], nil
+}
+
+// SystemOfService is the filter of all that a service tells in the stream SYS.
+func SystemOfService(service string) string { return sysRoot + "." + service + ".>" }
+
+// Executor is the name of an executor that a service runs beside itself. It is the suffix of its events, the name of its consumer
+// and of its catalogue; the service is what stands before the first hyphen.
+func Executor(service, name string) string { return service + "-" + name }
+
+// ExecutorService is the service of an executor's, or a service's, consumer.
+func ExecutorService(consumer string) string {
+	service, _, _ := strings.Cut(consumer, "-")
+	return service
+}
 
 // Service is the subject of a question to a service.
 func Service(service, verb string) string { return svcRoot + "." + service + "." + verb }

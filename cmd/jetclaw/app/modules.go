@@ -63,7 +63,7 @@ func users() []user {
 	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {
-		list = append(list, user{s.Name, bus.PermissionsOf(s)})
+		list = append(list, user{s.Name, bus.PermissionsOf(s, specs()...)})
 	}
 	return list
 }
