@@ -73,3 +73,9 @@ func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []
 	}
 	return 0, fault.New(fault.Unavailable, "store %s: %w", what, err)
 }
+
+// DropCatalog takes away what an executor offers; nothing to take away is no error.
+func (c *Conn) DropCatalog(ctx context.Context, executor string) error {
+	_, err := c.put(ctx, "catalogue of "+executor, catalogPrefix+session.Escape(executor), nats.Header{"KV-Operation": {"DEL"}}, nil)
+	return err
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -24,7 +25,11 @@ type Executor struct {
 
 // Spec is that of the executor's doorbells, for Doorbells and Backlog of a service that has Spec.Executors.
 func (x Executor) Spec() Spec {
-	return Spec{Name: x.Name, Doorbells: []string{envelope.KindOf(callv1.Dispatched{}.EventType()) + "." + x.Name}}
+	return Spec{Name: x.Name, Doorbells: []string{executorKind(x.Name)}}
+}
+
+func executorKind(executor string) string {
+	return envelope.KindOf(callv1.Dispatched{}.EventType()) + "." + executor
 }
 
 func (x Executor) consumer(l Limits) Consumer {
@@ -147,4 +152,37 @@ func ApplyExecutors(ctx context.Context, admin *Conn, service string, l Limits, 
 		}
 	}
 	return done, nil
+}
+
+// Calls calls fn for the calls that were handed to an executor from a cursor on, whether they were delivered or not, and returns
+// the cursor to go on from. It reads past all that lies between: for what happens rarely.
+func (c *Conn) Calls(ctx context.Context, executor string, from uint64, fn func(envelope.Event)) (next uint64, err error) {
+	u, err := c.usage(ctx, subject.Journal)
+	if err != nil {
+		return from, err
+	}
+	next = max(from, u.First, 1)
+	filter := subject.OfKind(executorKind(executor))
+	for next <= u.Last {
+		msgs, err := c.batch(ctx, subject.Journal, replayBatch, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(filter))
+		if err != nil {
+			return next, fmt.Errorf("calls of %s from %d: %w", executor, next, err)
+		}
+		if len(msgs) == 0 {
+			return u.Last + 1, nil
+		}
+		for _, m := range msgs {
+			next = m.Sequence + 1
+			ev, err := c.decode(ctx, m.Subject, m.Header, m.Data, m.Sequence)
+			switch {
+			case errors.Is(err, envelope.ErrEnvelope):
+				c.log.Warn("not an event", "cursor", m.Sequence, "error", err)
+			case err != nil:
+				return m.Sequence, err
+			default:
+				fn(ev)
+			}
+		}
+	}
+	return next, nil
 }

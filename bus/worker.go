@@ -90,3 +90,16 @@ func (c *Conn) AnswerWorkers(ctx context.Context, busy func(ClaimRef) bool, nudg
 		}
 	})
 }
+
+// everyone is the name under which all workers of a service are told something: no instance is called so.
+const everyone = "all"
+
+// TellWorkers tells all workers of the connection's service something, this one included. Lossy.
+func (c *Conn) TellWorkers(word string) error {
+	return c.nc.Publish(subject.Worker(c.service, everyone), []byte(word))
+}
+
+// HearWorkers calls fn with what TellWorkers tells, one word after the other, until ctx ends. It returns once subscribed.
+func (c *Conn) HearWorkers(ctx context.Context, fn func(word string)) error {
+	return c.subscribe(ctx, []string{subject.Worker(c.service, everyone)}, func(m *nats.Msg) { fn(string(m.Data)) })
+}

@@ -128,7 +128,7 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		})
 	}
 	for _, ev := range backlog {
-		ring(newEcho(ev, again))
+		ring(NewEcho(ev, again))
 	}
 	close(a.ready)
 	err = a.p.Bells.Doorbells(ctx, a.spec, ring)

@@ -19,7 +19,8 @@ type echo struct {
 	left  atomic.Int32
 }
 
-func newEcho(ev envelope.Event, again func(bus.Bell, time.Duration)) *echo {
+// NewEcho makes a bell of an event that has none of its own now: again rings it once more when it was put off.
+func NewEcho(ev envelope.Event, again func(bus.Bell, time.Duration)) bus.Bell {
 	e := &echo{event: ev, again: again}
 	e.left.Store(echoes)
 	return e

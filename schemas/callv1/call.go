@@ -87,6 +87,10 @@ func (d Decision) Allows() bool { return d == AllowOnce || d == AllowAlways }
 type Dispatched struct {
 	Request
 	Rule string `json:"rule"` // what decided that it may run, for people
+	// Limit bounds the call, Again says that it may be carried out twice: as the catalogue said then. The first events have
+	// neither.
+	Limit time.Duration `json:"limit,omitempty"`
+	Again bool          `json:"again,omitempty"`
 	// Approval is the decision that allows exactly this request; nil where none was needed.
 	Approval *Approval `json:"approval,omitempty"`
 	// Always is the earlier decision "always" that allows it; nil else.

@@ -11,7 +11,7 @@
 //
 // # When it dies
 //
-// The machine is services/builtin/execution, the shell bus/actor, with a lane for each call.
+// The machine is services/internal/execution, the shell bus/actor, with a lane for each call.
 //
 //	it dies                            the journal has    what follows
 //	before the claim                   call.dispatched    the doorbell comes again; nothing happened

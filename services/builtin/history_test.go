@@ -20,8 +20,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -117,7 +117,7 @@ func turnOf(i int) string { return fmt.Sprint("m", i, "/t") }
 func (s *Service) dispatched(turn, n int, name string) callv1.Dispatched {
 	args := json.RawMessage(fmt.Sprintf(`{"call":"%d.%d"}`, turn, n))
 	r := callv1.Request{
-		Turn: turnOf(turn), Call: fmt.Sprint("c", n), Index: n, Tool: name, Executor: execution.Executor,
+		Turn: turnOf(turn), Call: fmt.Sprint("c", n), Index: n, Tool: name, Executor: Executor,
 		Arguments: args, Digest: canonical.Digest(args), ToolDigest: s.tools[name].Digest(),
 	}
 	return callv1.Dispatched{Request: r, Rule: "level L0"}

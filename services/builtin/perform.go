@@ -11,9 +11,9 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
-	"github.com/jetclaw/jetclaw/schemas/toolv1"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+	"github.com/jetclaw/jetclaw/services/internal/admission"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 )
 
 // errLate is the cause of the end of a call at its time limit.
@@ -27,7 +27,7 @@ func (s *Service) perform(ctx context.Context, w actor.Work[execution.State]) (e
 	if !ok || !found {
 		return nil, fmt.Errorf("%s at %d of %s claims no call of this executor", w.Claim.Type(), w.Claim.Cursor, w.Session)
 	}
-	out := callv1.Completed{Executor: execution.Executor, Turn: claim.Turn, Call: claim.Call, Attempt: claim.Attempt}
+	out := callv1.Completed{Executor: Executor, Turn: claim.Turn, Call: claim.Call, Attempt: claim.Attempt}
 	t, allowed, err := s.admit(w.Session, open.Dispatched)
 	if err != nil {
 		out.Outcome, out.Content = callv1.Refused, err.Error()
@@ -84,39 +84,12 @@ func (s *Service) clean(out *callv1.Completed) {
 // that a person has allowed it.
 func (s *Service) admit(id session.ID, d callv1.Dispatched) (t tool.Tool, allowed bool, err error) {
 	t, ok := s.tools[d.Tool]
-	switch {
-	case !ok:
+	if !ok {
 		return t, false, fmt.Errorf("there is no tool %s here any more", d.Tool)
-	case t.Digest() != d.ToolDigest:
-		return t, false, fmt.Errorf("the tool %s has changed since this was decided; try again", d.Tool)
-	case d.Digest == "" || d.Sum() != d.Digest:
-		return t, false, errors.New("the arguments are not those that were decided about")
 	}
-	switch {
-	case d.Approval != nil && !d.Approval.Verify(s.key, id, d.Request):
-		return t, false, errors.New("the approval is not valid for this call")
-	case d.Approval != nil && time.Since(d.Approval.At) > approvalLife:
-		return t, false, fmt.Errorf("it was allowed more than %s ago, and did not start in time; ask again", approvalLife)
-	case d.Approval != nil:
-		return t, true, nil
-	case d.Always != nil && !d.Always.VerifyGrant(s.key, id, d.ToolDigest):
-		return t, false, errors.New("no decision \"always\" holds for this call")
-	case d.Always != nil && t.Level < toolv1.L3:
-		return t, true, nil
-	case t.Level >= toolv1.L3 || d.Level >= toolv1.L3:
-		return t, false, errors.New("nobody has allowed this call")
-	case d.Level >= toolv1.L2 && !strings.HasPrefix(d.Rule, allowRule):
-		return t, false, errors.New("nobody has allowed this call, and no rule does")
-	}
-	// A rule of the operator that allows a call stands for a person's answer.
-	return t, d.Level >= toolv1.L2, nil
+	allowed, err = admission.Check(s.key, id, d, t.Tool, time.Now())
+	return t, allowed, err
 }
 
-const (
-	// grace is what is left of a claim for the append of its outcome.
-	grace = 5 * time.Second
-	// approvalLife is how long after a person's answer a call may start: what was meant for now is not meant for next week.
-	approvalLife = time.Hour
-	// allowRule begins the rule of a call that the operator's policy allows without asking.
-	allowRule = "policy.allow"
-)
+// grace is what is left of a claim for the append of its outcome.
+const grace = 5 * time.Second

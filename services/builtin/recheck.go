@@ -10,7 +10,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 )
 
 // recorded are execution.Rules as data.
@@ -51,7 +51,7 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 	return recheck.New(recheck.Spec[execution.State, execution.Rules]{
 		Service: Spec().Name,
 		Kinds:   Spec().Appends,
-		Apply:   execution.State.Apply,
+		Apply:   calls().Apply,
 		Next: func(s execution.State, v machine.View, _ *envelope.Event, r execution.Rules) machine.Step {
 			return s.Next(v, r)
 		},
@@ -74,7 +74,7 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 			if !ok || !completes {
 				return nil
 			}
-			b.Executor, b.Turn, b.Call, b.Attempt = execution.Executor, c.Turn, c.Call, c.Attempt
+			b.Executor, b.Turn, b.Call, b.Attempt = Executor, c.Turn, c.Call, c.Attempt
 			return b
 		},
 		Timeless: func(body, then envelope.Body) envelope.Body {

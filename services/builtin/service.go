@@ -22,12 +22,20 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 )
 
 // MainAgent lends its workspace to sessions of agents that are not configured.
 const MainAgent = "main"
+
+// Executor is the name of the executor: the suffix of its events.
+const Executor = "builtin"
+
+// calls is their machine.
+func calls() execution.Machine {
+	return execution.Machine{Owns: func(name string) bool { return name == Executor }}
+}
 
 // Config is what the executor needs. Conn, Key and Log are required.
 type Config struct {
@@ -57,15 +65,15 @@ type Service struct {
 func Spec() bus.Spec {
 	kind := func(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
 	return bus.Spec{
-		Name: execution.Executor,
+		Name: Executor,
 		Appends: []string{
-			kind(callv1.Started{}) + "." + execution.Executor, kind(callv1.Completed{}) + "." + execution.Executor,
+			kind(callv1.Started{}) + "." + Executor, kind(callv1.Completed{}) + "." + Executor,
 		},
-		Doorbells: []string{kind(callv1.Dispatched{}) + "." + execution.Executor, kind(turnv1.Cancelled{})},
+		Doorbells: []string{kind(callv1.Dispatched{}) + "." + Executor, kind(turnv1.Cancelled{})},
 		Rung:      true, // by `jetclaw doctor --repair`
 		Snapshots: true,
 		Values:    true, // by which rules it has decided
-		Catalog:   execution.Executor,
+		Catalog:   Executor,
 	}
 }
 
@@ -103,7 +111,7 @@ func (s *Service) machine() actor.Machine[execution.State] {
 	return actor.Machine[execution.State]{
 		Service: Spec().Name,
 		Version: execution.Version,
-		Apply:   execution.State.Apply,
+		Apply:   calls().Apply,
 		Part:    execution.Part,
 		Next:    func(st execution.State, v machine.View) machine.Step { return st.Next(v, rules) },
 		Rules:   func(session.ID) string { return book.Digest("", func() any { return recorded }) },
@@ -134,7 +142,7 @@ func (s *Service) Ready(ctx context.Context) error {
 
 // Catalogue is what the executor offers, in the order of names.
 func (s *Service) Catalogue() toolv1.Catalogue {
-	c := toolv1.Catalogue{Executor: execution.Executor}
+	c := toolv1.Catalogue{Executor: Executor}
 	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 		c.Tools = append(c.Tools, s.tools[name].Tool)
 	}
@@ -150,7 +158,7 @@ func (s *Service) publish(ctx context.Context) error {
 		return fmt.Errorf("catalogue of builtin: %w", err)
 	}
 	for {
-		err := s.conn.SetCatalog(ctx, execution.Executor, data)
+		err := s.conn.SetCatalog(ctx, Executor, data)
 		if err == nil {
 			close(s.published)
 			return nil

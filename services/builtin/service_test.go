@@ -21,8 +21,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
 	"github.com/jetclaw/jetclaw/services/builtin/internal/tool"
+	"github.com/jetclaw/jetclaw/services/internal/admission"
 )
 
 const patience = 30 * time.Second
@@ -93,7 +93,7 @@ func (h *house) request(tool, args string) callv1.Request {
 	}
 	t := h.s.tools[tool]
 	return callv1.Request{
-		Turn: "m1/t", Call: fmt.Sprint("c", h.calls), Tool: tool, Executor: execution.Executor, Arguments: raw, Digest: canonical.Digest(raw),
+		Turn: "m1/t", Call: fmt.Sprint("c", h.calls), Tool: tool, Executor: Executor, Arguments: raw, Digest: canonical.Digest(raw),
 		ToolDigest: t.Digest(), Level: t.Level, Policy: "p1",
 	}
 }
@@ -225,7 +225,7 @@ func TestWhatIsNotAllowed(t *testing.T) {
 		"too long ago": func(d *callv1.Dispatched) {
 			_, key := keys()
 			a := allow(d.Request)
-			a.At = a.At.Add(-2 * approvalLife)
+			a.At = a.At.Add(-2 * admission.Life)
 			a = a.Signed(key, somebody, d.Request)
 			d.Approval = &a
 		},
@@ -339,7 +339,7 @@ func TestTheCatalogueIsPublished(t *testing.T) {
 	h := newHouse(t)
 	all, err := h.gate.Catalog(t.Context())
 	var c toolv1.Catalogue
-	if err != nil || json.Unmarshal(all[execution.Executor], &c) != nil || len(c.Tools) != len(h.s.tools) {
+	if err != nil || json.Unmarshal(all[Executor], &c) != nil || len(c.Tools) != len(h.s.tools) {
 		t.Fatalf("%s %v", all, err)
 	}
 	for _, e := range c.Tools { // once over the wire and back

@@ -33,7 +33,7 @@ func saidBy(ev *envelope.Event) call.Judge {
 		}
 		switch b := ev.Body.(type) {
 		case callv1.Dispatched:
-			v = call.Verdict{Effect: call.Run, Request: b.Request, Rule: b.Rule, Always: b.Always}
+			v = call.Verdict{Effect: call.Run, Request: b.Request, Rule: b.Rule, Always: b.Always, Limit: b.Limit, Again: b.Again}
 		case callv1.Awaiting:
 			v = call.Verdict{Effect: call.Ask, Request: b.Request, Rule: b.Rule, Why: b.Why, Shown: b.Shown, Fixed: b.Fixed, Grant: b.Grant}
 		case callv1.Denied:

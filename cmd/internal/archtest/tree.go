@@ -75,7 +75,7 @@ func parse(root fs.FS, module, p string) (*file, error) {
 	if parts := strings.Split(f.dir, "/"); f.dir != "." {
 		f.layer = parts[0]
 		f.service = serviceOf(f.dir)
-		f.machine = f.service != "" && len(parts) > 2 && parts[2] != "internal"
+		f.machine = f.service != "" && len(parts) > 2 && parts[2] != "internal" || f.dir == sharedMachine
 	}
 	for _, spec := range f.ast.Imports {
 		name, err := strconv.Unquote(spec.Path.Value)
@@ -99,8 +99,11 @@ func localOf(module, imp string) string {
 	return ""
 }
 
-// sharedWire holds the wires of third parties that several services speak.
+// sharedWire holds what several services have in common and none owns: wires of third parties, the machine of executors.
 const sharedWire = "services/internal"
+
+// sharedMachine is the one machine in it.
+const sharedMachine = sharedWire + "/execution"
 
 // serviceOf is the service that a folder of this module belongs to, or "".
 func serviceOf(dir string) string {

@@ -5,7 +5,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/services/approvals/approval"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -39,7 +39,7 @@ func Foldings() map[string]Folding {
 		"turns":            {Version: turn.Version},
 		"tools":            {Version: call.Version},
 		approval.Service:   {Version: approval.Version},
-		execution.Executor: {Version: execution.Version, Part: execution.Part},
+		Executor: {Version: execution.Version, Part: execution.Part},
 		"outbox":           {Version: delivery.Version},
 	}
 }

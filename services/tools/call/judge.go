@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -43,6 +44,8 @@ const (
 type Verdict struct {
 	Effect  Effect
 	Request callv1.Request // what would run; of a denied call as far as it is known
+	Limit   time.Duration  // of the tool: how long a call may take
+	Again   bool           // of the tool: a call may be carried out twice
 	Rule    string         // what decided, for people: "level L2", "policy.deny[0]", "trifecta"
 	Reason  string         // Deny: what the model is told, so that it can act on it
 	Why     []string       // Ask: what the person should know, most important first

@@ -43,7 +43,7 @@ func (s State) Question(id session.ID, c Call) Question {
 func (s State) decide(c Call, v Verdict) machine.Step {
 	switch v.Effect {
 	case Run:
-		return c.append(callv1.Dispatched{Request: v.Request, Rule: v.Rule, Always: v.Always})
+		return c.append(callv1.Dispatched{Request: v.Request, Rule: v.Rule, Always: v.Always, Limit: v.Limit, Again: v.Again})
 	case Ask:
 		return c.append(callv1.Awaiting{Request: v.Request, Rule: v.Rule, Why: v.Why, Shown: v.Shown, Fixed: v.Fixed, Grant: v.Grant})
 	case Deny:
@@ -62,7 +62,7 @@ func (s State) dispatch(c Call, v Verdict) machine.Step {
 		denied.Reason = fmt.Sprintf("what the person has allowed is no longer what would run: %s changed since. You may ask again", strings.Join(changed, ", "))
 		return c.deny(denied)
 	}
-	return c.append(callv1.Dispatched{Request: *c.Request, Rule: "approval", Approval: c.Approval})
+	return c.append(callv1.Dispatched{Request: *c.Request, Rule: "approval", Approval: c.Approval, Limit: v.Limit, Again: v.Again})
 }
 
 // differences are the names of what an approval was bound to and what is otherwise now.

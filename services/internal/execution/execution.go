@@ -13,8 +13,11 @@ import (
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
 const Version = "2"
 
-// Executor is whose calls these are: the suffix of its events.
-const Executor = "builtin"
+// Machine is the machine of one service: of one executor or of several.
+type Machine struct {
+	// Owns says whether an executor is one of the service. All calls of others are as if they were not there.
+	Owns func(executor string) bool
+}
 
 // State is the fold of one session. The zero value is a session that nobody has written to.
 type State struct {
@@ -34,12 +37,15 @@ type Call struct {
 	Deadline time.Time `json:"deadline,omitzero"` // after it anybody may take over
 }
 
-// Rules are what the machine has to know of tools.
+// Rules are what the machine has to know beside what was dispatched.
 type Rules struct {
-	// Timeout is how long a call of a tool may take.
+	// Timeout and Again stand in for what the first events did not tell: how long a call of a tool may take, and whether it may
+	// be carried out twice. nil: all tell it.
 	Timeout func(tool string) time.Duration
-	// Again says that a call of a tool may be carried out twice.
-	Again func(tool string) bool
+	Again   func(tool string) bool
+	// Refuse says why a call that nobody has started is not to be: its server is paused, or is not configured any more. nil, or
+	// "": it is started.
+	Refuse func(c Call, now time.Time) string
 	// Attempts is how often a call that may be repeated is claimed.
 	Attempts int
 	// Grace is how much later than its limit a call may be taken over, so that the runner's own report comes first.
@@ -80,10 +86,10 @@ func (s State) Open(of string) (Call, bool) {
 }
 
 // Apply folds one committed event.
-func (s State) Apply(ev envelope.Event) State {
+func (m Machine) Apply(s State, ev envelope.Event) State {
 	switch b := ev.Body.(type) {
 	case callv1.Dispatched:
-		if b.Executor != Executor || s.find(b.Turn, b.Call) >= 0 {
+		if !m.Owns(b.Executor) || s.find(b.Turn, b.Call) >= 0 {
 			return s
 		}
 		s.Calls = append(slices.Clip(s.Calls), Call{Dispatched: b, Cause: ev.ID, Since: stamp(ev.Time)})
@@ -91,7 +97,7 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.started(ev, b)
 	case callv1.Completed:
 		i := s.find(b.Turn, b.Call)
-		if i < 0 || b.Executor != Executor || b.Attempt != s.Calls[i].Attempt {
+		if i < 0 || b.Executor != s.Calls[i].Executor || b.Attempt != s.Calls[i].Attempt {
 			return s
 		}
 		return s.keep(func(c Call) bool { return part(c.Turn, c.Call) != part(b.Turn, b.Call) })
@@ -122,7 +128,7 @@ func (s State) keep(wanted func(Call) bool) State {
 
 func (s State) started(ev envelope.Event, b callv1.Started) State {
 	i := s.find(b.Turn, b.Call)
-	if i < 0 || b.Executor != Executor || b.Attempt != s.Calls[i].Attempt+1 {
+	if i < 0 || b.Executor != s.Calls[i].Executor || b.Attempt != s.Calls[i].Attempt+1 {
 		return s
 	}
 	s.Calls = slices.Clone(s.Calls)
@@ -161,12 +167,12 @@ func (c Call) next(v machine.View, r Rules) machine.Step {
 	case c.Over:
 		return c.cancel()
 	case c.Attempt == 0:
-		return c.start(v, r)
+		return c.begin(v, r)
 	case v.Mine == c.Claim:
 		return machine.Perform{Claim: c.Claim, Deadline: c.Deadline}
 	case v.Gone != c.Claim && !v.Now.After(c.Deadline):
 		return machine.Held{Claim: c.Claim, Worker: c.Worker, Since: c.Since, Deadline: c.Deadline, Attempt: c.Attempt}
-	case r.Again(c.Tool) && c.Attempt < r.Attempts:
+	case r.again(c) && c.Attempt < r.Attempts:
 		return c.start(v, r)
 	}
 	return c.end(callv1.Unknown, "the process that carried it out was lost in between")
@@ -216,10 +222,36 @@ func (s State) rest(v machine.View, r Rules) machine.Step {
 	return nil
 }
 
+// begin starts a call for the first time, or says that it is not to be.
+func (c Call) begin(v machine.View, r Rules) machine.Step {
+	if r.Refuse != nil {
+		if why := r.Refuse(c, v.Now); why != "" {
+			return c.end(callv1.Refused, why)
+		}
+	}
+	return c.start(v, r)
+}
+
+// limit is how long a call may take.
+func (r Rules) limit(c Call) time.Duration {
+	if c.Limit > 0 || r.Timeout == nil {
+		return c.Limit
+	}
+	return r.Timeout(c.Tool)
+}
+
+// again says whether a call may be carried out twice.
+func (r Rules) again(c Call) bool {
+	if c.Limit > 0 || r.Again == nil {
+		return c.Again
+	}
+	return r.Again(c.Tool)
+}
+
 func (c Call) start(v machine.View, r Rules) machine.Step {
 	return machine.Append{Claim: true, Cause: c.Cause, Tell: c.Worker, Body: callv1.Started{
-		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt + 1, Worker: v.Worker,
-		Deadline: stamp(v.Now.Add(r.Timeout(c.Tool) + r.Grace)),
+		Executor: c.Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt + 1, Worker: v.Worker,
+		Deadline: stamp(v.Now.Add(r.limit(c) + r.Grace)),
 	}}
 }
 
@@ -229,7 +261,7 @@ func (c Call) cancel() machine.Append {
 
 func (c Call) end(o callv1.Outcome, text string) machine.Append {
 	return machine.Append{Cause: c.Cause, Tell: c.Worker, Body: callv1.Completed{
-		Executor: Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt, Outcome: o, Content: text,
+		Executor: c.Executor, Turn: c.Turn, Call: c.Call, Attempt: c.Attempt, Outcome: o, Content: text,
 	}}
 }
 

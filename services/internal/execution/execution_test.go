@@ -9,25 +9,27 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
-	"github.com/jetclaw/jetclaw/services/builtin/execution"
+	"github.com/jetclaw/jetclaw/services/internal/execution"
 )
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 const part = "t c"
 
+var house = execution.Machine{Owns: func(name string) bool { return name == "builtin" }} //nolint:gochecknoglobals // a constant
+
 func call(tool string) envelope.Body {
-	return callv1.Dispatched{Request: callv1.Request{Turn: "t", Call: "c", Tool: tool, Executor: execution.Executor}}
+	return callv1.Dispatched{Request: callv1.Request{Turn: "t", Call: "c", Tool: tool, Executor: "builtin"}}
 }
 
 func started(attempt int) envelope.Body {
 	return callv1.Started{
-		Executor: execution.Executor, Turn: "t", Call: "c", Attempt: attempt, Worker: "w1", Deadline: epoch.Add(time.Minute),
+		Executor: "builtin", Turn: "t", Call: "c", Attempt: attempt, Worker: "w1", Deadline: epoch.Add(time.Minute),
 	}
 }
 
 func completed(attempt int) envelope.Body {
-	return callv1.Completed{Executor: execution.Executor, Turn: "t", Call: "c", Attempt: attempt, Outcome: callv1.OK}
+	return callv1.Completed{Executor: "builtin", Turn: "t", Call: "c", Attempt: attempt, Outcome: callv1.OK}
 }
 
 // brief is a step in a word or two.
@@ -109,7 +111,7 @@ func TestNext(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var s execution.State
 			for i, b := range c.bodies {
-				s = s.Apply(envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
+				s = house.Apply(s, envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
 			}
 			v := machine.View{Now: epoch.Add(c.at), Worker: "w2", Part: c.part, Mine: c.mine, Gone: c.gone}
 			if got := brief(s.Next(v, rules)); got != c.want {
@@ -125,10 +127,10 @@ func TestRestOfTheSession(t *testing.T) {
 		Timeout: func(string) time.Duration { return 20 * time.Second }, Again: func(string) bool { return false }, Attempts: 3,
 	}
 	dispatched := func(turn, call string) envelope.Body {
-		return callv1.Dispatched{Request: callv1.Request{Turn: turn, Call: call, Tool: "once", Executor: execution.Executor}}
+		return callv1.Dispatched{Request: callv1.Request{Turn: turn, Call: call, Tool: "once", Executor: "builtin"}}
 	}
 	claimed := func(turn, call, worker string) envelope.Body {
-		return callv1.Started{Executor: execution.Executor, Turn: turn, Call: call, Attempt: 1, Worker: worker, Deadline: epoch.Add(time.Minute)}
+		return callv1.Started{Executor: "builtin", Turn: turn, Call: call, Attempt: 1, Worker: worker, Deadline: epoch.Add(time.Minute)}
 	}
 	for _, c := range []struct {
 		name       string
@@ -142,7 +144,7 @@ func TestRestOfTheSession(t *testing.T) {
 		}, 0, 0, "held 3 by w3"},
 		{"the other is asked for when the oldest has gone", []envelope.Body{
 			dispatched("t", "c"), dispatched("t", "d"), claimed("t", "d", "w3"), claimed("t", "c", "w1"),
-			callv1.Completed{Executor: execution.Executor, Turn: "t", Call: "d", Attempt: 1, Outcome: callv1.Unknown},
+			callv1.Completed{Executor: "builtin", Turn: "t", Call: "d", Attempt: 1, Outcome: callv1.Unknown},
 		}, 0, 3, "held 4 by w1"},
 		{"nothing is started beside mine", []envelope.Body{dispatched("t", "c"), claimed("t", "c", "w2"), dispatched("t", "d")}, 2, 0, "performs 2 until 1m0s"},
 		{"another turn's end", []envelope.Body{
@@ -155,7 +157,7 @@ func TestRestOfTheSession(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var s execution.State
 			for i, b := range c.bodies {
-				s = s.Apply(envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
+				s = house.Apply(s, envelope.Event{ID: fmt.Sprint("e", i+1), Cursor: uint64(i + 1), Time: epoch, Body: b})
 			}
 			v := machine.View{Now: epoch.Add(40 * time.Second), Worker: "w2", Mine: c.mine, Gone: c.gone}
 			if got := brief(s.Next(v, rules)); got != c.want {

@@ -1,4 +1,4 @@
-// Package execution is the pure machine of an executor: it claims each call that was dispatched to it, has it carried out,
+// Package execution is the pure machine of executors (services/builtin, services/mcp): it claims each call that was dispatched to it, has it carried out,
 // and says what became of it. Each call is a part of its session (machine.View.Part) with a claim of its own, so that the
 // calls of one step run side by side. The part "" is all calls, one after the other: it takes on what has lost its own bell.
 //
