@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -153,14 +154,20 @@ func (c *Conn) holdFile(ctx context.Context, s session.ID, digest string, stone,
 
 // filesOf are the digests of the files that a body names.
 func filesOf(body envelope.Body) []string {
-	m, ok := body.(messagev1.Received)
-	if !ok {
-		return nil
-	}
 	var digests []string
-	for _, f := range m.Files {
-		if f.Digest != "" {
-			digests = append(digests, f.Digest)
+	add := func(digest string) {
+		if digest != "" {
+			digests = append(digests, digest)
+		}
+	}
+	switch b := body.(type) {
+	case messagev1.Received:
+		for _, f := range b.Files {
+			add(f.Digest)
+		}
+	case callv1.Completed:
+		for _, f := range b.Files {
+			add(f.Digest)
 		}
 	}
 	return digests

@@ -153,6 +153,16 @@ type Completed struct {
 	Private   bool `json:"private,omitempty"`
 	// Cut is how many bytes of the result were not kept.
 	Cut int64 `json:"cut,omitempty"`
+	// Files are pictures and the like that are part of the result; Content names them.
+	Files []Attachment `json:"files,omitzero"`
+}
+
+// Attachment is a file that a tool has returned. It is kept like those that people send.
+type Attachment struct {
+	Name   string `json:"name,omitempty"` // as the tool calls it
+	Type   string `json:"type,omitempty"` // media type, as the tool says
+	Size   int64  `json:"size"`           // bytes
+	Digest string `json:"digest"`         // SHA-256, by which it is found
 }
 
 func (Dispatched) EventType() string       { return "call.dispatched.v1" }

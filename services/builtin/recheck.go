@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/recheck"
-	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/services/internal/execution"
@@ -62,29 +61,10 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 			}
 			return r.rules()
 		},
-		Parts: execution.State.Parts,
-		Part:  execution.Part,
-		Claim: func(s execution.State, part string) uint64 {
-			c, _ := s.Open(part)
-			return c.Claim
-		},
-		Outcome: func(s execution.State, _ string, ev envelope.Event) envelope.Body {
-			c, ok := s.Open(execution.Part(ev))
-			b, completes := ev.Body.(callv1.Completed)
-			if !ok || !completes {
-				return nil
-			}
-			b.Executor, b.Turn, b.Call, b.Attempt = Executor, c.Turn, c.Call, c.Attempt
-			return b
-		},
-		Timeless: func(body, then envelope.Body) envelope.Body {
-			b, ok := body.(callv1.Started)
-			t, same := then.(callv1.Started)
-			if !ok || !same {
-				return body
-			}
-			b.Deadline = t.Deadline
-			return b
-		},
+		Parts:    execution.State.Parts,
+		Part:     execution.Part,
+		Claim:    execution.State.ClaimOf,
+		Outcome:  execution.State.Outcome,
+		Timeless: execution.Timeless,
 	}, rules)
 }

@@ -32,6 +32,12 @@ const MainAgent = "main"
 // Executor is the name of the executor: the suffix of its events.
 const Executor = "builtin"
 
+// Version is that of the machine of its calls; see execution.Version.
+const Version = execution.Version
+
+// Part is the part of its session that an event is about; see execution.Part.
+func Part(ev envelope.Event) string { return execution.Part(ev) }
+
 // calls is their machine.
 func calls() execution.Machine {
 	return execution.Machine{Owns: func(name string) bool { return name == Executor }}

@@ -10,7 +10,8 @@
 // The machine is services/tools/call, the shell bus/actor; the rules are internal/gate. Nothing here has an effect: when
 // the service dies at any step the doorbell comes again, the fold says what is decided already, and the rest is decided
 // then. What a person has allowed is judged once more before it is dispatched; if the policy, the tool, the arguments or a
-// file has changed since, it is denied, and told.
+// file has changed since, it is denied, and told. Around the gate, calls to an executor that is paused (toolv1.Paused) are denied
+// at once, with until when: nothing waits silently.
 //
 // Endpoints: svc.tools.judge (approvals asks what would run before it is signed), svc.tools.version (of the policy, so that
 // what is parked can be voided), svc.tools.explain (for people: which rule decides, and why).

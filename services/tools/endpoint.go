@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
@@ -59,7 +60,7 @@ func (s *Service) answerJudge(ctx context.Context, data []byte) (any, error) {
 	q := call.Question{
 		Session: id, Turn: r.Turn, Call: r.Call, Index: r.Index, Tool: r.Tool, Arguments: r.Arguments, Taint: state.Taint, Always: state.Always,
 	}
-	v, ok := s.judge(q)
+	v, _, ok := s.judge(q) // whatever is paused: that would void the question, and it is settled when the call would be dispatched
 	if !ok {
 		return nil, errNoCatalogue()
 	}
@@ -92,9 +93,11 @@ func (s *Service) answerVersion(_ context.Context, data []byte) (any, error) {
 	return Version{Policy: s.gate.Version(r.Agent, all)}, nil
 }
 
-// ExplainRequest asks, for people, how calls would be decided (svc.tools.explain). Without calls it lists the tools.
+// ExplainRequest asks, for people, how calls would be decided (svc.tools.explain). Without calls it lists the tools: those of the
+// executors after the one that is named, as many as an answer holds.
 type ExplainRequest struct {
 	Calls []Case `json:"calls,omitempty"`
+	After string `json:"after,omitempty"`
 	// Policy stands in for the running one, to try it.
 	Policy *Policy `json:"policy,omitempty"`
 }
@@ -110,7 +113,8 @@ type Case struct {
 // Explained answers in the order of the cases.
 type Explained struct {
 	Answers []Judged           `json:"answers,omitempty"`
-	Tools   []toolv1.Catalogue `json:"tools,omitempty"`
+	Tools   []toolv1.Catalogue `json:"tools,omitempty"` // in the order of their executors
+	More    bool               `json:"more,omitempty"`  // there are others after them
 }
 
 // maxCases bounds one question.
@@ -135,7 +139,8 @@ func (s *Service) answerExplain(ctx context.Context, data []byte) (any, error) {
 		}
 	}
 	if len(r.Calls) == 0 {
-		return Explained{Tools: all}, nil
+		some, more := page(all, r.After)
+		return Explained{Tools: some, More: more}, nil
 	}
 	out := Explained{}
 	for _, c := range r.Calls {
@@ -146,6 +151,22 @@ func (s *Service) answerExplain(ctx context.Context, data []byte) (any, error) {
 		out.Answers = append(out.Answers, one)
 	}
 	return out, nil
+}
+
+// page are the next catalogues after an executor: at least one, and no more than are together as large as one may be.
+func page(all []toolv1.Catalogue, after string) (some []toolv1.Catalogue, more bool) {
+	size := 0
+	for _, c := range all {
+		if c.Executor <= after {
+			continue
+		}
+		raw, err := json.Marshal(c)
+		if size += len(raw); err != nil || len(some) > 0 && size > bus.MaxCatalog {
+			return some, true
+		}
+		some = append(some, c)
+	}
+	return some, false
 }
 
 func (s *Service) explain(ctx context.Context, g *gate.Gate, all []toolv1.Catalogue, c Case) (Judged, error) {
@@ -164,6 +185,9 @@ func (s *Service) explain(ctx context.Context, g *gate.Gate, all []toolv1.Catalo
 		q.Taint, q.Always = state.Taint, state.Always
 	}
 	v, considered := g.Explain(all, q)
+	if now := unlessPaused(all, v, time.Now()); now.Rule == pausedRule { // the answer is about the rules, as tests of policies are
+		considered = append(considered, pausedRule+": it is denied all the same for now: "+now.Reason)
+	}
 	one := judged(v)
 	one.Considered = considered
 	return one, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 	"github.com/jetclaw/jetclaw/services/tools/internal/gate"
@@ -105,9 +106,9 @@ const blind = time.Second
 func (s *Service) next(st call.State, v machine.View) machine.Step {
 	unread := false
 	step := st.Next(v, func(q call.Question) call.Verdict {
-		verdict, ok := s.judge(q)
+		verdict, all, ok := s.judge(q)
 		unread = !ok
-		return verdict
+		return unlessPaused(all, verdict, v.Now)
 	})
 	if unread {
 		return machine.Wait{Until: v.Now.Add(blind)}
@@ -115,21 +116,20 @@ func (s *Service) next(st call.State, v machine.View) machine.Step {
 	return step
 }
 
-// judge asks the gate about a call; ok is false when there is no catalogue to judge by.
-func (s *Service) judge(q call.Question) (_ call.Verdict, ok bool) {
-	all, ok := s.shelf.get(false)
-	if !ok {
-		return call.Verdict{}, false
+// judge asks the gate about a call, and says by which catalogues; ok is false when there are none to judge by.
+func (s *Service) judge(q call.Question) (_ call.Verdict, all []toolv1.Catalogue, ok bool) {
+	if all, ok = s.shelf.get(false); !ok {
+		return call.Verdict{}, nil, false
 	}
 	for _, c := range all {
 		if _, known := c.Find(q.Tool); known {
-			return s.gate.Judge(all)(q), true
+			return s.gate.Judge(all)(q), all, true
 		}
 	}
 	if all, ok = s.shelf.get(true); !ok { // its executor may have started just now
-		return call.Verdict{}, false
+		return call.Verdict{}, nil, false
 	}
-	return s.gate.Judge(all)(q), true
+	return s.gate.Judge(all)(q), all, true
 }
 
 // Run decides until ctx ends.

@@ -276,4 +276,29 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestPages: whatever executors offer, all of it can be listed.
+func TestPages(t *testing.T) {
+	sized := func(name string, n int) toolv1.Catalogue {
+		return toolv1.Catalogue{Executor: name, Tools: []toolv1.Tool{{Name: name, Description: strings.Repeat("x", n)}}}
+	}
+	all := []toolv1.Catalogue{sized("a", 10), sized("b", bus.MaxCatalog/2), sized("c", bus.MaxCatalog/2), sized("d", bus.MaxCatalog), sized("e", 1)}
+	var got []string
+	for after, more := "", true; more; {
+		var some []toolv1.Catalogue
+		some, more = page(all, after)
+		names := ""
+		for _, c := range some {
+			after = c.Executor
+			names += c.Executor
+		}
+		got = append(got, names)
+	}
+	if want := "ab c d e"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if some, more := page(nil, ""); some != nil || more {
+		t.Errorf("%v %t", some, more)
+	}
+}
+
 func TestPermissions(t *testing.T) { bustest.CheckPermissions(t, []bus.Spec{Spec()}) }

@@ -146,11 +146,25 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.watch != nil {
+		g.modules = append(g.modules, lifecycle.Module{Name: "configuration", Service: p.watch})
+	}
+	if g.server != nil {
+		g.keepExecutors(e, p)
+	}
 	g.add(p, d.Target)
 	if g.server != nil {
 		g.keep(e)
 	}
 	return g, nil
+}
+
+// keepExecutors appends what makes consumers of servers that are configured later.
+func (g *group) keepExecutors(e Env, p *parts) {
+	w := newWorker(bus.Admin, g.dial, func(c *bus.Conn) (lifecycle.Service, error) {
+		return &keeper{admin: c, limits: g.server.limits, servers: e.mcpServers, changed: p.watch.subscribe()}, nil
+	})
+	g.modules = append(g.modules, lifecycle.Module{Name: "executors", Service: w})
 }
 
 // keep appends what archives dormant sessions, when the configuration wants that: it runs where the journal is.
@@ -230,7 +244,7 @@ func (e Env) ownTopology(ctx context.Context, dial dialer) error {
 	}
 	limits := bus.DefaultLimits()
 	limits.JournalBytes = int64(e.Config.Bus.MaxBytes)
-	err = applyTopology(ctx, admin, limits, e.Log)
+	err = applyTopology(ctx, admin, limits, executorsOf(e.Config), e.Log)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	return errors.Join(err, admin.Close(end))

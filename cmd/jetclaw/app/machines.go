@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus/recheck"
 	"github.com/jetclaw/jetclaw/services/approvals"
 	"github.com/jetclaw/jetclaw/services/builtin"
+	"github.com/jetclaw/jetclaw/services/mcp"
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/tools"
 	"github.com/jetclaw/jetclaw/services/turns"
@@ -25,7 +26,7 @@ func Machines(ctx context.Context, conn *bus.Conn) ([]recheck.Machine, error) {
 	}
 	var all []recheck.Machine
 	for _, of := range []func(recheck.Rules) (recheck.Machine, error){
-		turns.Recheck, tools.Recheck, approvals.Recheck, builtin.Recheck, outbox.Recheck,
+		turns.Recheck, tools.Recheck, approvals.Recheck, builtin.Recheck, mcp.Recheck, outbox.Recheck,
 	} {
 		m, err := of(rules)
 		if err != nil {

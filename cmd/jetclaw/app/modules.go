@@ -10,6 +10,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/conversations"
 	"github.com/jetclaw/jetclaw/services/intake"
+	"github.com/jetclaw/jetclaw/services/mcp"
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/tools"
 	"github.com/jetclaw/jetclaw/services/turns"
@@ -26,6 +27,7 @@ func modules() []module {
 	return []module{
 		{outbox.Spec(), (*parts).outbox},
 		{builtin.Spec(), (*parts).builtin},
+		{mcp.Spec(), (*parts).mcp},
 		{tools.Spec(), (*parts).tools},
 		{approvals.Spec(), (*parts).approvals},
 		{turns.Spec(), (*parts).turns},
@@ -60,6 +62,7 @@ func users() []user {
 		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
 		"conversations.list", "conversations.get", "conversations.read", "conversations.search",
 		"conversations.status", "conversations.reindex",
+		"mcp.status", "mcp.reload", "mcp.probe", "mcp.login", "mcp.code", "mcp.logout",
 	}}
 	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
 	for _, s := range specs() {

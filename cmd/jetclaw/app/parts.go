@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/intake"
 	"github.com/jetclaw/jetclaw/services/intake/thread"
+	"github.com/jetclaw/jetclaw/services/mcp"
 	"github.com/jetclaw/jetclaw/services/outbox"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 	"github.com/jetclaw/jetclaw/services/tools"
@@ -23,6 +24,8 @@ type parts struct {
 	gating    *tools.Config     // nil: not in the target
 	approving *approvals.Config // nil: not in the target
 	running   *builtin.Config   // nil: not in the target
+	serving   *mcp.Config       // nil: not in the target
+	watch     *watch            // of the configuration; nil: it is read once
 
 	http         *intake.HTTPConfig // nil: no listener
 	doors        map[string]intake.Door
@@ -51,6 +54,12 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 	}
 	if err := e.findTools(ctx, p, t); err != nil {
 		return nil, err
+	}
+	if err := e.findMCP(p, t); err != nil {
+		return nil, err
+	}
+	if doors && (t.Server || t.has(mcp.Name)) {
+		p.watch = &watch{path: e.Home.Config()}
 	}
 	if err := e.findBots(p, t, doors); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (e Env) fill(ctx context.Context, dir string, r Restoring, o backup.Options
 			return err
 		}
 		if _, err = backup.Restore(ctx, admin, r.Dir, o); err == nil {
-			err = applyTopology(ctx, admin, s.limits, e.Log)
+			err = applyTopology(ctx, admin, s.limits, executorsOf(e.Config), e.Log)
 		}
 		if err == nil { // now, as the end of the server has its time
 			err = syncAll(filepath.Join(dir, streamsFolder))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/services/mcp"
 )
 
 // shutdownTime bounds the end of the embedded server and of each connection.
@@ -18,10 +19,11 @@ const shutdownTime = 10 * time.Second
 
 // server is the embedded server with the topology applied, as a module.
 type server struct {
-	options natsembed.Options
-	limits  bus.Limits
-	admin   []byte // seed
-	ready   chan struct{}
+	options   natsembed.Options
+	limits    bus.Limits
+	executors []bus.Executor
+	admin     []byte // seed
+	ready     chan struct{}
 
 	// Set before ready is closed.
 	embedded *natsembed.Server
@@ -54,6 +56,7 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 		// The configuration has warned about an address that is not loopback.
 		s.options.Listen, s.options.Host, s.options.AllowRemote = true, host, true
 	}
+	s.executors = executorsOf(e.Config)
 	s.limits.JournalBytes = int64(e.Config.Bus.MaxBytes)
 	var err error
 	if s.limits.Free, err = natsembed.FreeSpace(e.Home.Data()); err != nil {
@@ -95,7 +98,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := applyTopology(ctx, s.conn, s.limits, s.options.Log); err != nil {
+	if err := applyTopology(ctx, s.conn, s.limits, s.executors, s.options.Log); err != nil {
 		return err
 	}
 	close(s.ready)
@@ -134,11 +137,16 @@ func (s *server) port() int {
 	return n
 }
 
-func applyTopology(ctx context.Context, admin *bus.Conn, l bus.Limits, log *slog.Logger) error {
+func applyTopology(ctx context.Context, admin *bus.Conn, l bus.Limits, executors []bus.Executor, log *slog.Logger) error {
 	changes, err := bus.Apply(ctx, admin.JetStream(), bus.TopologyOf(specs(), l))
 	if err != nil {
 		return fmt.Errorf("apply the topology: %w", err)
 	}
+	more, err := bus.ApplyExecutors(ctx, admin, mcp.Name, l, executors)
+	if err != nil {
+		return fmt.Errorf("apply the topology: %w", err)
+	}
+	changes = append(changes, more...)
 	for _, c := range changes {
 		if c.Action != bus.Unchanged {
 			log.Debug("topology", "change", c.String())

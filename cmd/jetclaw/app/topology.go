@@ -5,7 +5,8 @@ import (
 	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/services/approvals/approval"
-	"github.com/jetclaw/jetclaw/services/internal/execution"
+	"github.com/jetclaw/jetclaw/services/builtin"
+	"github.com/jetclaw/jetclaw/services/mcp"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
@@ -24,7 +25,7 @@ func (e Env) Topology() (bus.Topology, error) {
 			return bus.Topology{}, err
 		}
 	}
-	return bus.TopologyOf(specs(), l), nil
+	return bus.TopologyOf(specs(), l, executorsOf(e.Config)...), nil
 }
 
 // Folding is how a service with a machine folds a session.
@@ -36,10 +37,11 @@ type Folding struct {
 // Foldings are those of all services with a machine, by name.
 func Foldings() map[string]Folding {
 	return map[string]Folding{
-		"turns":            {Version: turn.Version},
-		"tools":            {Version: call.Version},
-		approval.Service:   {Version: approval.Version},
-		Executor: {Version: execution.Version, Part: execution.Part},
-		"outbox":           {Version: delivery.Version},
+		"turns":          {Version: turn.Version},
+		"tools":          {Version: call.Version},
+		approval.Service: {Version: approval.Version},
+		builtin.Executor: {Version: builtin.Version, Part: builtin.Part},
+		mcp.Name:         {Version: mcp.Version, Part: mcp.Part},
+		"outbox":         {Version: delivery.Version},
 	}
 }

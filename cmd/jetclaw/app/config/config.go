@@ -28,7 +28,7 @@ type Config struct {
 	Budget    Budget           `yaml:"budget"` // of one day, all agents together
 	Retention Retention        `yaml:"retention"`
 	Remote    Remote           `yaml:"remote"`
-	MCP       any              `yaml:"mcp"` // kept as it is
+	MCP       MCP              `yaml:"mcp"`
 
 	at map[string]Position // where each path stands in the file
 }

@@ -93,7 +93,7 @@ func TestEverything(t *testing.T) {
 	}
 	if c.Models.Providers["local"].Vision != "on" || c.Models.Providers["claude"].Vision != "" || c.Models.Providers["local"].APIKey.String() != "env:LOCAL_KEY" || c.Bus.MaxBytes != 2<<30 ||
 		c.Limits.Call != Duration(90*time.Second) || c.Agents["poet"].Instructions != "Answer in verse.\n" ||
-		c.Agents["poet"].Workspace != "workspace" || len(c.Owners) != 2 || c.MCP == nil ||
+		c.Agents["poet"].Workspace != "workspace" || len(c.Owners) != 2 || c.MCP.Servers["files"].Command != "npx" ||
 		c.Policy.Deny[0].Args["command"] != "rm *" || c.Policy.Allow[0].Agent != "poet" || len(c.ApproversOr()) != 2 ||
 		c.Tools.Exec.Timeout != Duration(30*time.Second) || c.Tools.WebSearch.Key.String() != "env:BRAVE_KEY" {
 		t.Errorf("%+v", c)
@@ -105,7 +105,7 @@ func TestEverything(t *testing.T) {
 		}
 		texts = append(texts, w.Path)
 	}
-	if got := strings.Join(texts, " "); got != "channels.telegram.poet_bot.groups.-100777 mcp" {
+	if got := strings.Join(texts, " "); got != "channels.telegram.poet_bot.groups.-100777" {
 		t.Errorf("warnings for %s", got)
 	}
 }
@@ -129,8 +129,8 @@ func TestProblems(t *testing.T) {
 		"tab":                {"bus:\n\tsync: always\n", "c.yaml:2:1: a tab begins a line or stands where it must not; use spaces"},
 		"two documents":      {"log: {}\n---\nbus: {}\n", "c.yaml:3:1: a second document in the file; keep one, without ---"},
 		"anchor":             {"bus: &b {sync: always}\n", "c.yaml:1:6: bus: anchors, aliases and tags are not read here; write the value out"},
-		"anchor in mcp":      {"mcp:\n  a: &a [x, x]\n  b: [*a, *a]\n", "c.yaml:2:6: mcp: anchors, aliases and tags are not read here; write the value out"},
-		"merge in mcp":       {"mcp:\n  a: {x: 1}\n  b:\n    <<: *a\n", "c.yaml:4:9: mcp: anchors, aliases and tags are not read here; write the value out"},
+		"anchor in mcp":      {"mcp: {servers: {a: {command: x, args: &a [x, x]}}}\n", "c.yaml:1:39: mcp.servers.a.args: anchors, aliases and tags are not read here; write the value out"},
+		"merge in mcp":       {"mcp:\n  servers:\n    b:\n      command: x\n      <<: *a\n", "c.yaml:5:7: mcp.servers.b: merge keys are not read here; write the keys out"},
 		"key in a base url":  {"models: {providers: {a: {base_url: \"https://h/v1?key=hunter22\"}}}\n", "c.yaml:1:36: models.providers.a.base_url: holds a query or a fragment; a key is written as env:NAME or file:PATH in api_key"},
 		"byte order mark":    {"\uFEFFbus: {snyc: x}\n", `c.yaml:1:7: bus.snyc: unknown key; did you mean "sync"?`},
 		"size":               {"bus: {max_bytes: 10 apples}\n", "c.yaml:1:18: bus.max_bytes: a size is written as 1048576, 512KiB or 10GiB"},

@@ -111,14 +111,6 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 		}
 	case reflect.Int:
 		d.integer(n, v, path)
-	case reflect.Interface:
-		if hidden := indirectIn(n); hidden != nil { // a few of them can stand for billions of values
-			d.indirect(hidden, path)
-			return
-		}
-		if err := yaml.NodeToValue(n, v.Addr().Interface()); err != nil {
-			d.fail(n, path, "", "cannot be read")
-		}
 	default:
 		panic("config: no way to read a " + v.Kind().String())
 	}
@@ -135,28 +127,6 @@ func empty(n ast.Node) bool {
 
 func (d *decoder) indirect(n ast.Node, path string) {
 	d.fail(n, path, "write the value out", "anchors, aliases and tags are not read here")
-}
-
-// indirectIn is the first anchor, alias or tag in a tree.
-func indirectIn(n ast.Node) ast.Node {
-	var f finder
-	ast.Walk(&f, n)
-	return f.found
-}
-
-type finder struct{ found ast.Node }
-
-// Visit is called for each node.
-func (f *finder) Visit(n ast.Node) ast.Visitor {
-	if f.found != nil {
-		return nil
-	}
-	switch n.(type) {
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		f.found = n
-		return nil
-	}
-	return f
 }
 
 func textOf(n ast.Node) (string, bool) {
@@ -203,7 +173,7 @@ func (d *decoder) integer(n ast.Node, v reflect.Value, path string) {
 func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 	fields := map[string]reflect.Value{}
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" {
+		if name := keyOf(v.Type().Field(i)); name != "" {
 			fields[name] = v.Field(i)
 		}
 	}
@@ -215,6 +185,16 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 		}
 		d.value(value, f, join(path, name))
 	})
+}
+
+// keyOf is the key of a field; what a service defines has its names for JSON only.
+func keyOf(f reflect.StructField) string {
+	tag := f.Tag.Get("yaml")
+	if tag == "" {
+		tag = f.Tag.Get("json")
+	}
+	name, _, _ := strings.Cut(tag, ",")
+	return name
 }
 
 func (d *decoder) dictionary(n ast.Node, v reflect.Value, path string) {

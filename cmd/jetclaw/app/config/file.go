@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// Read is the file as it is, within the bounds of Load, with its permissions.
+func Read(file string) ([]byte, fs.FileMode, error) { return readFile(file, maxFile) }
+
 // readFile reads a regular file of at most limit bytes. It is opened without waiting, as a pipe that nobody writes to
 // would hold the process for ever. Errors do not repeat the name.
 func readFile(name string, limit int64) ([]byte, fs.FileMode, error) {

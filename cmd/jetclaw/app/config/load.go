@@ -35,7 +35,9 @@ func Parse(file string, data []byte) (*Config, []Warning, error) {
 		return nil, nil, &Error{Problems: []Problem{{File: file, Text: "not UTF-8 text"}}}
 	}
 	d := &decoder{file: file, at: c.at}
-	d.document(bytes.TrimPrefix(data, []byte(byteOrderMark)), c)
+	// The parser takes \r\n for two line breaks here and there, and places would be wrong.
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
+	d.document(data, c)
 	unread := map[string]bool{}
 	for _, p := range d.problems {
 		unread[p.Path] = true

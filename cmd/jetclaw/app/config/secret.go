@@ -89,6 +89,28 @@ func (r Resolver) resolve(s *Secret) (warning, text, hint string) {
 	return warning, "", ""
 }
 
+// Value is the value of a reference, env:NAME or file:PATH. A file that others may read is a warning. Known is not told: not all
+// that is referred to is a secret (${HOME}), and whoever asks tells it which are.
+func (r Resolver) Value(ref string) (value, warning string, err error) {
+	scheme, name, _ := strings.Cut(ref, ":")
+	switch {
+	case name == "":
+	case scheme == "env":
+		if value, _ = r.Lookup(name); strings.TrimSpace(value) == "" {
+			return "", "", fmt.Errorf("%s is not set; export %s=…", ref, name)
+		}
+		return value, "", nil
+	case scheme == "file":
+		s := Secret{ref: ref}
+		warning, text := r.file(&s, name)
+		if text != "" {
+			return "", "", fmt.Errorf("%s: %s", ref, text)
+		}
+		return s.value, warning, nil
+	}
+	return "", "", errors.New("a reference is written as env:NAME or file:PATH")
+}
+
 // Unsendable says why a value cannot be a key or token, "" when it can: it would not fit into the header of a request.
 func Unsendable(value string) string {
 	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -153,5 +175,8 @@ func (c *Config) Secrets() []*Secret {
 	}
 	add(c.Channels.HTTP.Callback.Token)
 	add(c.Tools.WebSearch.Key)
+	for _, ref := range c.MCP.secretReferences() {
+		add(Secret{ref: ref})
+	}
 	return all
 }

@@ -39,7 +39,7 @@ func (c *Config) Validate(file string) ([]Problem, []Warning) {
 	k.tools()
 	k.policy()
 	k.rest()
-	k.notYet()
+	k.mcp()
 	return k.problems, k.warnings
 }
 
@@ -100,12 +100,6 @@ func (k *checker) rest() {
 		} else if u.User != nil {
 			k.fail("remote.url", "holds credentials", "put them into a file and name it in remote.creds")
 		}
-	}
-}
-
-func (k *checker) notYet() {
-	if k.c.MCP != nil {
-		k.warn("mcp", "MCP is not in this build yet: no server is started")
 	}
 }
 

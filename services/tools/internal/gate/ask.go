@@ -77,7 +77,7 @@ func (g *Gate) asks(c *subject, kinds []string, note journal) []ask {
 		if c.tool.Level != toolv1.L2 {
 			why = "It changes a file that every prompt begins with: whoever writes it tells the model what to do from now on (level L2)."
 		}
-		add(ask{"level L2", byLevel, 4, why})
+		add(ask{"level L2", byLevel, 4, strings.TrimSpace(why + " " + visible(c.tool.Warning, false))})
 	default:
 		add(ask{"level L3", byLevel, 4, strings.TrimSpace("It is dangerous: it is asked about each time (level L3). " + visible(c.tool.Warning, false))})
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,30 @@ func closest(name string, have []string, few bool) string {
 	}
 	return ""
 }
+
+// instead ends a message about a tool that nobody offers. Where nothing is near, a name of a server's tool (server__tool) is
+// told what that server has: its list may have changed since the model has seen it.
+func instead(name string, have []string) string {
+	if hint := closest(name, have, true); hint != "" {
+		return hint
+	}
+	server, _, ok := strings.Cut(name, inServer)
+	if !ok || server == "" {
+		return ""
+	}
+	same := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasPrefix(h, server+inServer) })
+	switch n := len(same); {
+	case n == 0:
+		return ""
+	case n > maxListed:
+		return fmt.Sprintf("; %s has %s and %d others", quote(server), strings.Join(same[:maxListed], ", "), n-maxListed)
+	default:
+		return fmt.Sprintf("; %s has %s", quote(server), strings.Join(same, ", "))
+	}
+}
+
+// inServer stands between the name of a server and that of its tool.
+const inServer = "__"
 
 // distance is how many letters have to be changed, added or removed to make b of a.
 func distance(a, b string) int {

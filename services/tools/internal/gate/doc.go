@@ -17,7 +17,9 @@
 //
 // So deny beats ask beats allow, L3 never runs without a question, and more taint or more rules that deny never make a call
 // run that did not. Whatever cannot be understood (a shell command that does not parse, a file that cannot be read, a schema
-// that is none) is denied or asked about, never let through.
+// that is none) is denied or asked about, never let through. Of a schema that uses what cannot be checked here (a lookahead, a
+// reference to an address, one that leads back to itself) the outline is: types, names, what is required, bounds. No rule relies
+// on a schema, and who publishes one checks its arguments again.
 //
 // # Shell commands
 //

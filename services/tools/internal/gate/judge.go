@@ -54,11 +54,12 @@ func (g *Gate) judge(v *view, q call.Question, note journal) call.Verdict {
 	o, offered := v.offers[q.Tool]
 	switch {
 	case !offered:
-		return deny("unknown tool", "there is no tool %s%s", quote(q.Tool), closest(q.Tool, g.usable(agent, v.names), true))
+		return deny("unknown tool", "there is no tool %s%s", quote(q.Tool), instead(q.Tool, g.usable(agent, v.names)))
 	case o.twice:
 		return deny("unknown tool", "two executors offer a tool %s; it is not run until one of them is renamed", quote(q.Tool))
 	}
 	verdict.Request.Executor, verdict.Request.ToolDigest, verdict.Request.Level = o.executor, o.digest, o.tool.Level
+	verdict.Limit, verdict.Again = o.tool.Timeout, o.tool.Again
 	note("tool %s: offered by %s", q.Tool, o.executor)
 	if rule, ok := g.agent(agent).may(q.Tool); !ok {
 		return deny(rule, "this agent may not use %s; do it with another tool, or say that it cannot be done", q.Tool)
@@ -71,7 +72,11 @@ func (g *Gate) judge(v *view, q call.Question, note journal) call.Verdict {
 		return deny("arguments", "%v", err)
 	}
 	verdict.Request.Arguments, verdict.Request.Digest = text, canonical.Digest(text)
-	note("arguments: fit the tool's schema")
+	if s.unread == nil {
+		note("arguments: fit the tool's schema")
+	} else {
+		note("arguments: fit the outline of the tool's schema, the rest of which is left to the tool: %s", visible(cut(s.unread.Error(), maxHint), false))
+	}
 	c := g.subject(agent, o.tool, args, q.Taint)
 	c.names = s.names()
 	verdict.Request.Level = c.level

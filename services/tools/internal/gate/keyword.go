@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
@@ -75,6 +76,9 @@ func plain1(m map[string]any, top bool) (map[string]any, error) {
 		}
 		if _, is := v.(string); is && k == "$id" && !top {
 			return nil, errors.New("a part of it has an $id of its own, which is not supported")
+		}
+		if k == "type" && !typed(v) {
+			return nil, fmt.Errorf("it has a type %.40s, which nothing is of", compact(v))
 		}
 		var err error
 		if out[k], err = plainBelow(k, v); err != nil {

@@ -21,11 +21,12 @@ const (
 	maxApplied = 5000
 )
 
-// schema is the JSON Schema of a tool's arguments: draft 7 or 2020-12, as it was published.
+// schema is the JSON Schema of a tool's arguments: draft 7 or 2020-12, as it was published, or what of it can be checked.
 type schema struct {
 	raw      map[string]any
 	resolved *jsonschema.Resolved
 	err      error
+	unread   error // why raw is no more than the outline of what was published; nil when it is all of it
 
 	once  sync.Once
 	loose *jsonschema.Resolved // without what is about the object as a whole; nil when there is no such thing
@@ -53,7 +54,18 @@ func (s *schema) compile(raw json.RawMessage) error {
 	if depth(s.raw) > maxSchemaDepth {
 		return fmt.Errorf("it is nested more than %d deep", maxSchemaDepth)
 	}
+	published := s.raw
+	if s.unread = s.exact(); s.unread == nil {
+		return nil
+	}
 	var err error
+	s.raw = outline(published)
+	s.resolved, err = resolve(s.raw)
+	return err
+}
+
+// exact compiles all of the schema.
+func (s *schema) exact() (err error) {
 	if s.raw, err = plainly(s.raw); err != nil {
 		return err
 	}
@@ -69,10 +81,11 @@ const (
 	draft2020 = "https://json-schema.org/draft/2020-12/schema"
 )
 
-// drafts are the spellings of $schema that are in use for what the validator knows. Draft 6 is a part of 7; 2019-09 differs
-// from 2020-12 in keywords that are hardly used in tools.
+// drafts are the spellings of $schema that are in use for what the validator knows. Draft 6 is a part of 7, and so is 4, except
+// for keywords whose values do not parse as those of 7; 2019-09 differs from 2020-12 in keywords that are hardly used in tools.
 var drafts = map[string]string{
-	"http://json-schema.org/schema": draft7, "http://json-schema.org/draft-06/schema": draft7, "http://json-schema.org/draft-07/schema": draft7,
+	"http://json-schema.org/schema": draft7, "http://json-schema.org/draft-04/schema": draft7,
+	"http://json-schema.org/draft-06/schema": draft7, "http://json-schema.org/draft-07/schema": draft7,
 	"https://json-schema.org/draft-07/schema": draft7, "https://json-schema.org/draft/2019-09/schema": draft2020, draft2020: draft2020,
 }
 

@@ -28,7 +28,8 @@ func TestArguments(t *testing.T) {
 		{draft("http://json-schema.org/draft-07/schema"), `{"query":"ab","limit":1}`, nil},
 		{draft("https://json-schema.org/draft/2020-12/schema"), `{"query":"ab","limit":1.0}`, nil},
 		{draft("https://json-schema.org/draft/2019-09/schema"), `{"query":"ab","limit":1}`, nil},
-		{draft("urn:mine"), `{}`, []string{"cannot be used", `"urn:mine"`}},
+		{draft("http://json-schema.org/draft-04/schema#"), `{"query":"ab","limit":1}`, nil},
+		{draft("urn:mine"), `{}`, []string{`"query" is missing`, `"limit" is missing`}},
 		{search, `{}`, []string{`"query" is missing ({"minLength":2,"type":"string"})`, `"limit" is missing`}},
 		{search, `{"query":1,"limit":"5"}`, []string{`"query" must be a string, not an integer`, `"limit" must be an integer, not a string`}},
 		{search, `{"query":"ab","limit":1,"qery":"x"}`, []string{`"qery" is no argument of this tool; did you mean query?`}},
@@ -51,16 +52,6 @@ func TestArguments(t *testing.T) {
 		{``, `{}`, []string{"cannot be used", "it has none"}},
 		{`null`, `{}`, []string{"cannot be used"}},
 		{`{"type":`, `{}`, []string{"cannot be used"}},
-		{`{"$ref":"#"}`, `{}`, []string{"leads back to itself"}},
-		{`{"allOf":[{"$ref":"#/definitions/a"}],"definitions":{"a":{"anyOf":[{"$ref":"#"}]}}}`, `{}`, []string{"leads back to itself"}},
-		{`{"properties":{"x":{"not":{"$ref":"#/properties/x"}}}}`, `{}`, []string{"leads back to itself"}},
-		{`{"$defs":{"a/b":{"$ref":"#/$defs/a~1b"}}}`, `{}`, []string{"leads back to itself"}},
-		{`{"properties":{"default":{"$ref":"#/properties/default"}}}`, `{"default":1}`, []string{"leads back to itself"}}, // a name, no keyword
-		{`{"$defs":{"enum":{"properties":{"const":{"not":{"$ref":"#/$defs/enum/properties/const"}}}}}}`, `{}`, []string{"leads back to itself"}},
-		{
-			`{"properties":{"b":{},"a":{"$id":"http://x/y","properties":{"b":{"$ref":"#/properties/b"}}}}}`, `{"a":{"b":1}}`,
-			[]string{"an $id of its own"},
-		},
 		{`{"properties":{"a":{"$REF":"#/properties/a"}}}`, `{"a":1}`, nil}, // no keyword, and none to the validator
 		{`{"properties":{"a":{"allof":[{"$ref":"#/properties/a"}],"\u017Fchema":1,"TYPE":"string"}}}`, `{"a":1}`, nil},
 		{`{"properties":{"Type":{"type":"integer"}},"required":["Type"]}`, `{"Type":"x"}`, []string{`"Type" must be an integer`}},
@@ -71,10 +62,7 @@ func TestArguments(t *testing.T) {
 			`{"x":[` + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + `]}`,
 			[]string{"too much"},
 		},
-		{`{"$ref":"https://elsewhere/schema"}`, `{}`, []string{"does not lead to a place in it"}},
-		{`{"properties":{"x":{"pattern":"(?=a)"}}}`, `{}`, []string{"cannot be used"}},
 		{strings.Repeat(`{"not":`, 9000) + `{}` + strings.Repeat("}", 9000), `{}`, []string{"nested more than 200 deep"}},
-		{doubling(40), `{}`, []string{"combines too many schemas"}},
 		{`{"x":"` + strings.Repeat("a", maxSchema) + `"}`, `{}`, []string{"at most 262144"}},
 	} {
 		for range 5 { // maps have no order; words have
@@ -90,6 +78,122 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOutlines: of a schema that cannot be followed, what stands by itself is checked, and the rest lets everything through.
+func TestOutlines(t *testing.T) {
+	// with is a schema with a part that spoils it.
+	with := func(part string) string {
+		return `{"type":"object","required":["n"],"additionalProperties":false,"properties":{"n":{"type":"integer","minimum":1,"title":"N"},"x":` + part + `}}`
+	}
+	for _, c := range []struct {
+		schema, unread string
+		fits, not      []string
+	}{
+		{with(`{"type":"string","pattern":"^(?!a)"}`), "invalid or unsupported Perl syntax", []string{`{"n":1,"x":"a"}`}, []string{
+			`{"n":1,"x":1}`, `{"n":0}`, `{"x":"b"}`, `{"n":1,"y":1}`,
+		}},
+		{with(`{"not":{"pattern":"(?=a)"}}`), "Perl syntax", []string{`{"n":1,"x":"a"}`, `{"n":1,"x":"b"}`}, []string{`{"n":"1"}`}}, // not {} would fit nothing
+		{with(`{"type":"array","items":{"type":"string","format":"email","pattern":"(?<a>"},"maxItems":1}`), "missing closing", []string{`{"n":1,"x":["a"]}`}, []string{
+			`{"n":1,"x":["a","b"]}`, `{"n":1,"x":[1]}`,
+		}},
+		{with(`{"$ref":"https://elsewhere/schema","type":"string"}`), "does not lead to a place in it", []string{`{"n":1,"x":{}}`}, []string{`{}`}},
+		{with(`{"$ref":"http://169.254.169.254/","minimum":5}`), "does not lead", []string{`{"n":1,"x":1}`}, nil},
+		{with(`{"$ref":"#/$defs/gone"}`), "does not lead", []string{`{"n":1,"x":[]}`}, []string{`{"n":1.5}`}},
+		{with(`{"$ref":"#/properties/x"}`), "leads back to itself", []string{`{"n":1,"x":[]}`}, []string{`{}`}},
+		{with(`{"not":{"$ref":"#/properties/x"}}`), "leads back to itself", []string{`{"n":1,"x":[]}`}, []string{`{}`}},
+		{with(`{"$dynamicRef":"#x"}`), "$dynamicRef is not supported", []string{`{"n":1,"x":[]}`}, []string{`{}`}},
+		{with(`{"type":"any"}`), `a type "any", which nothing is of`, []string{`{"n":1,"x":{}}`}, []string{`{}`}},
+		{with(`{"type":["string","file"]}`), "which nothing is of", []string{`{"n":1,"x":{}}`}, []string{`{}`}},
+		{with(`{"type":"number","minimum":0,"exclusiveMinimum":true}`), "", []string{`{"n":1,"x":0}`}, []string{`{"n":1,"x":-1}`}}, // draft 4
+		{with(`{"type":"string","required":true,"minLength":1.5,"enum":[],"maxLength":2}`), "", []string{`{"n":1,"x":"a"}`}, []string{`{"n":1,"x":"abc"}`}},
+		{with(`{"additionalProperties":false,"patternProperties":{"(?=a)":{}}}`), "Perl syntax", []string{`{"n":1,"x":{"a":1}}`}, []string{`{}`}},
+		{with(`{"$id":"http://x/y","properties":{"b":{"$ref":"#/properties/n"}}}`), "an $id of its own", []string{`{"n":1,"x":{"b":"c"}}`}, []string{
+			`{"n":1,"x":{},"y":1}`,
+		}},
+		{with(`{"properties":{"b":false,"c":true,"d":7},"$ref":7}`), "", []string{`{"n":1,"x":{"c":1,"d":1}}`}, []string{`{"n":1,"x":{"b":1}}`}},
+		{`{"$schema":"urn:mine","type":"object","required":["a"]}`, `"urn:mine" is not known`, []string{`{"a":1}`}, []string{`{}`}},
+		{`{"$ref":"#","type":"object","required":["a"]}`, "leads back to itself", []string{`{}`}, nil},
+		{`{"allOf":[{"$ref":"#/definitions/a"}],"definitions":{"a":{"anyOf":[{"$ref":"#"}]}}}`, "leads back to itself", []string{`{}`}, nil},
+		{`{"$defs":{"a/b":{"$ref":"#/$defs/a~1b"}}}`, "leads back to itself", []string{`{}`}, nil},
+		{`{"properties":{"default":{"$ref":"#/properties/default"}}}`, "leads back to itself", []string{`{"default":1}`}, nil}, // a name, no keyword
+		{`{"$defs":{"enum":{"properties":{"const":{"not":{"$ref":"#/$defs/enum/properties/const"}}}}}}`, "leads back to itself", []string{`{}`}, nil},
+		{doubling(40), "combines too many schemas", []string{`{}`}, nil},
+	} {
+		s := compile(json.RawMessage(c.schema))
+		if s.err != nil || s.unread == nil || !strings.Contains(s.unread.Error(), c.unread) {
+			t.Errorf("%.150s: %v, %v", c.schema, s.err, s.unread)
+			continue
+		}
+		for _, args := range c.fits {
+			if _, _, err := arguments(s, json.RawMessage(args)); err != nil {
+				t.Errorf("%.150s %s: %v", c.schema, args, err)
+			}
+		}
+		for _, args := range c.not {
+			if _, _, err := arguments(s, json.RawMessage(args)); err == nil || !strings.Contains(err.Error(), "do not fit") {
+				t.Errorf("%.150s %s: %v", c.schema, args, err)
+			}
+		}
+	}
+}
+
+// TestHostileSchemas: whatever an executor publishes, every schema that is a small object gives an answer, and an outline lets
+// through what the whole does.
+func TestHostileSchemas(t *testing.T) {
+	keys := []string{
+		"type", "properties", "items", "required", "enum", "const", "minimum", "maxLength", "pattern", "patternProperties", "additionalProperties",
+		"$ref", "$id", "$defs", "definitions", "allOf", "anyOf", "oneOf", "not", "if", "then", "contains", "dependencies", "$anchor", "$dynamicRef",
+		"prefixItems", "unevaluatedProperties", "propertyNames", "minContains", "a", "b",
+	}
+	texts := rapid.SampledFrom([]string{"object", "string", "any", "#", "#/properties/a", "#/$defs/b", "#a", "http://x/y", "(?=a)", "^a", "", "a", "b"})
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			kind := rapid.IntRange(0, 9).Draw(t, "kind")
+			switch {
+			case kind < 5 && depth > 0:
+				m := map[string]any{}
+				for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 4, rapid.ID).Draw(t, "keys") {
+					m[k] = value(depth-1).Draw(t, k)
+				}
+				return m
+			case kind < 7 && depth > 0:
+				return rapid.SliceOfN(value(depth-1), 0, 3).Draw(t, "list")
+			case kind < 8:
+				return rapid.SampledFrom([]any{true, false, nil, 0.0, 1.0, -1.0, 1.5, 1e300}).Draw(t, "plain")
+			}
+			return texts.Draw(t, "text")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		published, ok := value(5).Draw(t, "schema").(map[string]any)
+		if !ok {
+			published = map[string]any{}
+		}
+		raw, err := json.Marshal(published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := compile(raw)
+		if s.err != nil {
+			t.Fatalf("%s: %v", raw, s.err)
+		}
+		args, err := json.Marshal(rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "type"}), value(3), 0, 3).Draw(t, "arguments"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := arguments(s, args); err != nil || s.unread != nil {
+			return
+		}
+		loose := &schema{raw: outline(published)}
+		if loose.resolved, err = resolve(loose.raw); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if _, _, err := arguments(loose, args); err != nil {
+			t.Fatalf("%s fits %s, and not its outline: %v", args, raw, err)
+		}
+	})
 }
 
 // doubling is a schema that holds one value against 2^n others.

@@ -100,7 +100,10 @@ func hidden(r rune) bool {
 // of them. Of a call that is more dangerous than its tool (it writes what every prompt begins with) all of them are: nobody
 // allows whatever may come.
 func fixed(c *subject, raised bool) (names []string, inWords string) {
-	all := raised || len(c.tool.Fixes) == 0
+	if c.tool.AnyArgs && !raised && c.tool.Shell == "" {
+		return nil, visible(c.tool.Name, false) + " with any arguments"
+	}
+	all := raised || len(c.tool.Fixes) == 0 && !c.tool.AnyArgs
 	for name := range c.args {
 		if all || covers(c.tool.Fixes, name) || name == top(c.tool.Shell) {
 			names = append(names, name)

@@ -59,6 +59,7 @@ func (g *Gate) view(catalogues []toolv1.Catalogue) *view {
 	return v
 }
 
+// sameCatalogue says whether two catalogues decide the same. A pause decides nothing: a view outlives it.
 func sameCatalogue(a, b toolv1.Catalogue) bool {
 	return a.Executor == b.Executor && a.Endpoint == b.Endpoint && slices.EqualFunc(a.Tools, b.Tools, sameTool)
 }
@@ -66,12 +67,13 @@ func sameCatalogue(a, b toolv1.Catalogue) bool {
 func sameTool(a, b toolv1.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) && a.Level == b.Level &&
 		a.Egress == b.Egress && a.Again == b.Again && a.Timeout == b.Timeout && slices.Equal(a.Paths, b.Paths) && a.Writes == b.Writes &&
-		a.Untrusted == b.Untrusted && a.Private == b.Private && slices.Equal(a.Fixes, b.Fixes) && a.Shell == b.Shell
+		a.Untrusted == b.Untrusted && a.Private == b.Private && slices.Equal(a.Fixes, b.Fixes) && a.AnyArgs == b.AnyArgs &&
+		a.Warning == b.Warning && a.Shell == b.Shell
 }
 
 // copied is a catalogue that nobody else writes to.
 func copied(c toolv1.Catalogue) toolv1.Catalogue {
-	c.Tools = slices.Clone(c.Tools)
+	c.Tools, c.Paused = slices.Clone(c.Tools), nil
 	for i := range c.Tools {
 		t := &c.Tools[i]
 		t.Schema, t.Paths, t.Fixes = slices.Clone(t.Schema), slices.Clone(t.Paths), slices.Clone(t.Fixes)

@@ -1,0 +1,59 @@
+package definition
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBlocked(t *testing.T) {
+	for name := range strings.FieldsSeq(`
+		NODE_OPTIONS node_options Node_Options NODE_PATH PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT
+		PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB BASHOPTS SHELLOPTS KSH_ENV ENV BASH_ENV PS4 PROMPT_COMMAND IFS ZDOTDIR
+		LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT ld_preload DYLD_INSERT_LIBRARIES BASH_FUNC_ls%% BASH_FUNC_echo() GCONV_PATH GLIBC_TUNABLES
+		JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS DOTNET_STARTUP_HOOKS CORECLR_PROFILER_PATH
+		GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_GLOBAL
+		EDITOR VISUAL PAGER BROWSER SHELL OPENSSL_CONF SSLKEYLOGFILE
+		AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_WEB_IDENTITY_TOKEN_FILE AWS_CONTAINER_CREDENTIALS_FULL_URI
+		AZURE_AUTH_LOCATION KUBECONFIG npm_config_node_options npm_config_node-options npm_config_script_shell NPM_CONFIG_SCRIPT-SHELL
+		LUA_INIT LUA_INIT_5_4 JETCLAW_MCP`) {
+		if !Blocked(name) {
+			t.Errorf("%s is let through", name)
+		}
+	}
+	for _, name := range []string{"", "A=B", "A\x00", "A\nB"} {
+		if !Blocked(name) {
+			t.Errorf("%q is no name of a variable", name)
+		}
+	}
+	for name := range strings.FieldsSeq(`
+		GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN NPM_TOKEN NODE_AUTH_TOKEN DATABASE_URL MONGODB_URI REDIS_URL AMQP_URL
+		AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_REGION AZURE_CLIENT_ID AZURE_CLIENT_SECRET AZURE_TENANT_ID
+		HTTP_PROXY http_proxy HTTPS_PROXY NO_PROXY BRAVE_API_KEY MY_API_KEY MEMORY_FILE_PATH PATH HOME NODE_ENV DEBUG
+		PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 GIT_AUTHOR_NAME GIT_TOKEN npm_config_registry UV_CACHE_DIR LDAP_URL
+		ENVIRONMENT JETCLAW_HOME DOCKER_HOST JAVA_HOME`) {
+		if Blocked(name) {
+			t.Errorf("%s is blocked", name)
+		}
+	}
+}
+
+func TestInherited(t *testing.T) {
+	for name := range strings.FieldsSeq(`
+		PATH Path HOME USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_CTYPE TERM TZ TMPDIR TEMP TMP XDG_RUNTIME_DIR XDG_CONFIG_HOME
+		HTTP_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS NVM_DIR NVM_BIN
+		npm_config_registry npm_config_cache npm_config_https_proxy npm_config_https-proxy UV_CACHE_DIR UV_INDEX_URL SystemRoot AppData
+		ProgramFiles(x86) AWS_CONFIG_FILE KUBECONFIG`) {
+		if !Inherited(name) {
+			t.Errorf("%s is not inherited", name)
+		}
+	}
+	for name := range strings.FieldsSeq(`
+		ANTHROPIC_API_KEY OPENAI_API_KEY TELEGRAM_BOT_TOKEN JETCLAW_TOKEN JETCLAW_MCP GITHUB_TOKEN AWS_SECRET_ACCESS_KEY SSH_AUTH_SOCK
+		NODE_OPTIONS LD_PRELOAD LD_LIBRARY_PATH PYTHONPATH DYLD_LIBRARY_PATH BASH_ENV ENV
+		npm_config_node_options npm_config_script_shell npm_config_script-shell npm_config__auth npm_config_//registry.npmjs.org/:_authToken
+		UV_PUBLISH_TOKEN UV_PUBLISH_PASSWORD UV_INDEX_PRIVATE_PASSWORD UV_INDEX_PRIVATE_USERNAME OLDPWD PWD`) {
+		if Inherited(name) {
+			t.Errorf("%s is inherited", name)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package launch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// markName is the variable that all processes of all servers have, unless they change their environment.
+const markName = "JETCLAW_MCP"
+
+// starts tells the connections of this process apart: the end of one must not end another of the same server.
+var starts atomic.Uint64
+
+// newMark is the value of markName for one start.
+func newMark(home, server string) string {
+	server = strings.ReplaceAll(server, "\x00", "")
+	return homeMark(home) + owner() + "/" + strconv.FormatUint(starts.Add(1), 10) + "/" + server
+}
+
+// homeMark begins all marks of one home.
+func homeMark(home string) string {
+	if abs, err := filepath.Abs(home); err == nil {
+		home = abs
+	}
+	if target, err := filepath.EvalSymlinks(home); err == nil {
+		home = target
+	}
+	sum := sha256.Sum256([]byte(home))
+	return hex.EncodeToString(sum[:8]) + "/"
+}

@@ -1,0 +1,415 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/mcpv1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/mcp/definition"
+	"github.com/jetclaw/jetclaw/services/mcp/internal/client"
+	"github.com/jetclaw/jetclaw/services/mcp/internal/launch"
+	"github.com/jetclaw/jetclaw/services/mcp/internal/oauth"
+	"github.com/jetclaw/jetclaw/services/mcp/server"
+)
+
+// link is a connection to a server: that of all conversations, or of one. It is opened once and ends once.
+type link struct {
+	u    *upstream
+	key  session.ID
+	open chan struct{} // closed once it is open, or could not be opened
+	gone chan struct{} // closed once nothing is left of it
+
+	// Set before open is closed.
+	session *client.Session
+	err     error
+
+	endOnce sync.Once
+	lost    atomic.Bool // its end is counted as a failure
+
+	mu      sync.Mutex
+	process *launch.Process // guarded by mu; nil for HTTP
+
+	users int       // guarded by u.mu
+	used  time.Time // guarded by u.mu; when the last user left
+	brief bool      // guarded by u.mu: it was opened to look only
+}
+
+const (
+	// briefly is how long a connection stays that was opened to find out what a server offers.
+	briefly = 10 * time.Second
+	// maxPerSession bounds the connections of one server that has one for each conversation.
+	maxPerSession = 64
+	endTime       = 8 * time.Second // for a server to let go
+)
+
+// keyOf is whose connection a conversation uses.
+func (u *upstream) keyOf(id session.ID) session.ID {
+	if u.conf.ScopeOr() == definition.PerSession {
+		return id
+	}
+	return ""
+}
+
+// acquire is the connection of a conversation, opened if there is none. Who has it calls release.
+func (u *upstream) acquire(ctx context.Context, id session.ID, brief bool) (*link, error) {
+	l, err := u.seize(ctx, id, brief)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-l.open:
+	case <-ctx.Done():
+		u.release(l)
+		return nil, context.Cause(ctx)
+	}
+	if l.err != nil {
+		u.release(l)
+		return nil, l.err
+	}
+	return l, nil
+}
+
+// seize takes a connection in use that may not be open yet.
+func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link, error) {
+	for {
+		u.mu.Lock()
+		key := u.keyOf(id)
+		l := u.links[key]
+		var wait <-chan struct{}
+		switch {
+		case !u.on:
+			u.mu.Unlock()
+			return nil, fmt.Errorf("the server %s %w", u.name, errNoServer)
+		case l != nil:
+		case len(u.links) >= maxPerSession:
+			if old := u.oldest(); old != nil {
+				wait = old.gone
+				u.mu.Unlock()
+				go old.end("others need a connection, too") //nolint:gosec // endLinks waits for it
+				break
+			}
+			u.mu.Unlock()
+			return nil, fmt.Errorf("the server %s has %d connections, as many as it may have: try again later", u.name, maxPerSession)
+		case u.leaving() != nil: // two processes of one server could be in each other's way
+			wait = u.leaving().gone
+			u.mu.Unlock()
+		default:
+			l = &link{u: u, key: key, open: make(chan struct{}), gone: make(chan struct{}), brief: true, used: time.Now()}
+			u.links[key] = l
+			u.s.work.Go(l.run)
+		}
+		if wait == nil {
+			l.users++
+			l.brief = l.brief && brief
+			u.mu.Unlock()
+			return l, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// oldest is the connection that nobody has used for the longest; nil when all are in use. u.mu is held.
+func (u *upstream) oldest() *link {
+	var found *link
+	for _, l := range u.links {
+		if l.users == 0 && (found == nil || l.used.Before(found.used)) {
+			found = l
+		}
+	}
+	return found
+}
+
+// leaving is a shared connection that is about to end with nobody using it; nil for none. u.mu is held.
+func (u *upstream) leaving() *link {
+	for l := range u.old {
+		if l.users == 0 && l.key == "" {
+			return l
+		}
+	}
+	return nil
+}
+
+// release gives a connection back.
+func (u *upstream) release(l *link) {
+	u.mu.Lock()
+	l.users--
+	l.used = time.Now()
+	last := l.users == 0 && u.old[l]
+	u.mu.Unlock()
+	if last {
+		u.s.endAll([]*link{l}, "its configuration has changed")
+	}
+}
+
+// idle takes away the connections that nobody has used for a while, and returns them.
+func (u *upstream) idle(now time.Time) []*link {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var list []*link
+	limit := u.resolved.IdleTimeout()
+	for key, l := range u.links {
+		if l.users > 0 || now.Sub(l.used) < limit && (!l.brief || now.Sub(l.used) < briefly) {
+			continue
+		}
+		delete(u.links, key)
+		u.old[l] = true
+		list = append(list, l)
+	}
+	return list
+}
+
+// endAll ends connections beside.
+func (s *Service) endAll(links []*link, why string) {
+	for _, l := range links {
+		s.work.Go(func() { l.end(why) })
+	}
+}
+
+// endLinks ends all connections, and returns when they have ended.
+func (s *Service) endLinks() {
+	for _, u := range s.all() {
+		u.mu.Lock()
+		u.on = false
+		all := u.retire()
+		for l := range u.old {
+			all = append(all, l)
+		}
+		u.mu.Unlock()
+		s.endAll(all, errStopped.Error())
+	}
+}
+
+// part ends the connection of a conversation that is no more.
+func (u *upstream) part(id session.ID) {
+	u.mu.Lock()
+	l := u.links[id]
+	if l != nil && id != "" {
+		delete(u.links, id)
+		u.old[l] = true
+	}
+	u.mu.Unlock()
+	if l != nil {
+		u.s.endAll([]*link{l}, "its conversation was deleted")
+	}
+}
+
+// run opens the connection and waits for its end.
+func (l *link) run() {
+	ctx := l.u.s.life
+	l.session, l.err = l.connect(ctx)
+	if l.err == nil {
+		l.err = l.greet(ctx)
+	}
+	close(l.open)
+	if l.err != nil {
+		l.failed(ctx, l.err)
+		l.end("it could not be used")
+		return
+	}
+	<-l.session.Done()
+	l.end(l.why())
+}
+
+// connect reaches the server.
+func (l *link) connect(ctx context.Context) (*client.Session, error) {
+	u := l.u
+	d, err := u.definitionNow()
+	if err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	legacy := u.legacy
+	u.mu.Unlock()
+	o := u.s.options(u.name, d)
+	o.Legacy, o.Changed = legacy, u.changed
+	if d.TransportName() == definition.Stdio {
+		o.Open = func(ctx context.Context) (client.Pipe, error) { return l.launch(ctx, d) }
+	}
+	session, err := client.Connect(ctx, o)
+	if err != nil {
+		return nil, l.explain(err)
+	}
+	return session, nil
+}
+
+// launch starts the program of the server, after the one of an attempt before has ended.
+func (l *link) launch(ctx context.Context, d definition.Definition) (client.Pipe, error) {
+	l.kill(ctx)
+	p, err := launch.Start(ctx, l.u.s.command(l.u.name, d))
+	if err != nil {
+		return client.Pipe{}, err
+	}
+	l.mu.Lock()
+	l.process = p
+	l.mu.Unlock()
+	return client.Pipe{Reader: p.Reader(), Writer: p.Writer()}, nil
+}
+
+// greet takes over what the server says of itself and offers.
+func (l *link) greet(ctx context.Context) error {
+	u, info := l.u, l.session.Info()
+	u.mu.Lock()
+	u.legacy, u.login = info.Legacy, nil
+	u.mu.Unlock()
+	u.tell(ctx, mcpv1.Connected{
+		Transport: u.transport(), Protocol: info.Protocol, Name: info.Name, Version: info.Version, Worker: u.s.conn.Instance(),
+	})
+	return u.list(ctx, l.session)
+}
+
+func (u *upstream) transport() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.resolved.TransportName()
+}
+
+// failed takes note of a connection that could not be opened.
+func (l *link) failed(ctx context.Context, err error) {
+	u := l.u
+	login := needsLogin(err)
+	u.mu.Lock()
+	u.wrong, u.stderr = u.s.redact(err.Error()), l.said()
+	if login {
+		u.login = err
+	}
+	u.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case login: // whoever runs it has to do something; it is not broken
+		u.log.Warn("an MCP server cannot be used", "error", err)
+		u.withdraw(ctx)
+	default:
+		l.broke(ctx, err.Error(), true)
+	}
+}
+
+// broke counts a failure. However many calls the end of a connection ends, that is one.
+func (l *link) broke(ctx context.Context, reason string, lost bool) {
+	if lost && !l.lost.CompareAndSwap(false, true) {
+		return
+	}
+	l.u.note(ctx, server.Broke{Reason: l.u.s.redact(reason)})
+}
+
+// needsLogin says whether somebody has to log in first.
+func needsLogin(err error) bool {
+	var login *oauth.ErrLogin
+	var refused *client.RefusedError
+	return errors.As(err, &login) || errors.As(err, &refused)
+}
+
+// explain adds how a program has ended to an error that it has led to.
+func (l *link) explain(err error) error {
+	p := l.program()
+	if p == nil {
+		return err
+	}
+	late := time.NewTimer(exitTime)
+	defer late.Stop()
+	select {
+	case <-p.Done():
+	case <-late.C:
+		return err
+	}
+	text := fmt.Sprintf("%s: the program %s", err, p.Exit())
+	if said := lastLine(p.Stderr()); said != "" {
+		text += ": " + said
+	}
+	return &exitError{text, err}
+}
+
+// exitTime is how long the end of a program is waited for when its connection has ended.
+const exitTime = 500 * time.Millisecond
+
+// exitError is an error with how the program has ended.
+type exitError struct {
+	text string
+	err  error
+}
+
+func (e *exitError) Error() string { return e.text }
+func (e *exitError) Unwrap() error { return e.err }
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+func (l *link) program() *launch.Process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.process
+}
+
+// said are the last lines that the program has printed to stderr.
+func (l *link) said() string {
+	if p := l.program(); p != nil {
+		return p.Stderr()
+	}
+	return ""
+}
+
+// why is the reason for an end that came by itself.
+func (l *link) why() string {
+	if err := l.session.Err(); err != nil {
+		return l.explain(err).Error()
+	}
+	return "it has ended"
+}
+
+// end closes the connection and ends the program with all that it has started.
+func (l *link) end(why string) {
+	l.endOnce.Do(func() {
+		u := l.u
+		u.mu.Lock()
+		if u.links[l.key] == l {
+			delete(u.links, l.key)
+		}
+		u.old[l] = true // while it lasts
+		u.mu.Unlock()
+		<-l.open
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(u.s.life), endTime)
+		defer cancel()
+		if l.session != nil {
+			_ = l.session.Close(ctx) // it is closed either way
+		}
+		l.kill(ctx)
+		u.mu.Lock()
+		delete(u.old, l)
+		if said := l.said(); said != "" {
+			u.stderr = said
+		}
+		u.mu.Unlock()
+		close(l.gone)
+		if l.session != nil {
+			u.tell(ctx, mcpv1.Closed{Reason: u.s.redact(clip(why)), Worker: u.s.conn.Instance()})
+		}
+	})
+	<-l.gone
+}
+
+func clip(text string) string {
+	if len(text) > 300 {
+		return strings.ToValidUTF8(text[:300], "") + "…"
+	}
+	return text
+}
+
+// kill ends the program; nothing that it has started is left.
+func (l *link) kill(ctx context.Context) {
+	if p := l.program(); p != nil {
+		if err := p.Close(ctx); err != nil {
+			l.u.log.Warn("a program did not end in time", "error", err)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/canonical"
+	"github.com/jetclaw/jetclaw/schemas/mcpv1"
+	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/toolv1"
+	"github.com/jetclaw/jetclaw/services/mcp/catalogue"
+	"github.com/jetclaw/jetclaw/services/mcp/internal/client"
+)
+
+// listTime bounds what a call waits for a list that has changed.
+const listTime = 3 * time.Second
+
+// list asks the server what it offers, and publishes that when it is new.
+func (u *upstream) list(ctx context.Context, s *client.Session) error {
+	u.listing.Lock()
+	defer u.listing.Unlock()
+	u.mu.Lock()
+	u.stale = false
+	u.mu.Unlock()
+	tools, err := s.Tools(ctx)
+	if err != nil {
+		u.mu.Lock()
+		u.stale = true
+		u.mu.Unlock()
+		return err
+	}
+	lists := listingOf(tools, s.Info())
+	u.mu.Lock()
+	u.lists = &lists
+	u.mu.Unlock()
+	return u.build(ctx)
+}
+
+func listingOf(tools []client.Tool, info client.Info) catalogue.Listing {
+	lists := catalogue.Listing{Resources: info.Resources, Prompts: info.Prompts}
+	for _, t := range tools {
+		lists.Tools = append(lists.Tools, catalogue.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description, Schema: t.Schema, TaskRequired: t.TaskRequired,
+			ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent, OpenWorld: t.OpenWorld,
+		})
+	}
+	return lists
+}
+
+// build makes the catalogue of what the server has listed last, and publishes it when it is new.
+func (u *upstream) build(ctx context.Context) error {
+	d, err := u.definitionNow()
+	if err != nil {
+		return err
+	}
+	u.mu.Lock()
+	built := catalogue.Build(u.name, d, *u.lists)
+	was := digestOf(u.published)
+	u.built = &built
+	u.mu.Unlock()
+	if err := u.s.conn.SetValue(ctx, basisKey+u.name, []byte(basis(d))); err != nil {
+		return err
+	}
+	is := digestOf(built.Catalogue)
+	if is == was {
+		return nil
+	}
+	if err := u.publish(ctx, built.Catalogue); err != nil {
+		return err
+	}
+	u.tell(ctx, mcpv1.Listed{Tools: len(built.Catalogue.Tools), Filtered: built.Filtered, Dropped: built.Dropped, Digest: is})
+	return nil
+}
+
+// basisKey begins the keys of values that say what a published catalogue was made of.
+const basisKey = "basis."
+
+// digestOf identifies what a catalogue offers, whether it is paused or not.
+func digestOf(c toolv1.Catalogue) string {
+	c.Paused = nil
+	raw, err := json.Marshal(c)
+	if err != nil || c.Executor == "" {
+		return ""
+	}
+	return canonical.Digest(raw)
+}
+
+// publish puts a catalogue on the bus.
+func (u *upstream) publish(ctx context.Context, c toolv1.Catalogue) error {
+	now := time.Now()
+	u.mu.Lock()
+	c.Paused = nil
+	if u.state.Paused(now) {
+		c.Paused = &toolv1.Paused{Until: u.state.Until, Reason: u.state.Reason}
+	}
+	u.mu.Unlock()
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := u.s.conn.SetCatalog(ctx, u.executor, data); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	u.published = c
+	u.mu.Unlock()
+	return nil
+}
+
+// republish shows in the catalogue whether the server is paused.
+func (u *upstream) republish(ctx context.Context) error {
+	u.mu.Lock()
+	c := u.published
+	same := c.Executor == "" || (c.Paused != nil) == u.state.Paused(time.Now()) &&
+		(c.Paused == nil || c.Paused.Until.Equal(u.state.Until))
+	u.mu.Unlock()
+	if same {
+		return nil
+	}
+	return u.publish(ctx, c)
+}
+
+// withdraw takes the tools of the server away.
+func (u *upstream) withdraw(ctx context.Context) {
+	u.mu.Lock()
+	none := u.published.Executor == ""
+	u.mu.Unlock()
+	if none {
+		return
+	}
+	if err := u.s.conn.DropCatalog(ctx, u.executor); err != nil {
+		u.log.Warn("the tools of an MCP server are still on offer; calls of them are answered", "error", err)
+		return
+	}
+	u.mu.Lock()
+	u.published, u.built = toolv1.Catalogue{}, nil
+	u.mu.Unlock()
+}
+
+// offer sees to it that the tools of the server are known: it asks the server, beside, when nobody has as it is configured now.
+func (u *upstream) offer(ctx context.Context) {
+	u.mu.Lock()
+	d, known := u.resolved, u.lists != nil
+	published := u.published.Executor != ""
+	u.mu.Unlock()
+	if known {
+		if err := u.build(ctx); err == nil {
+			return
+		}
+	}
+	if published {
+		made, ok, err := u.s.conn.Value(ctx, basisKey+u.name)
+		if err == nil && ok && string(made) == basis(d) {
+			return
+		}
+	}
+	u.mu.Lock()
+	again := u.surveying
+	u.surveying = true
+	u.mu.Unlock()
+	if !again {
+		u.s.work.Go(u.survey)
+	}
+}
+
+// surveyor is in whose name a server that has a connection for each conversation is asked what it offers.
+const surveyor = session.ID("")
+
+// survey asks the server what it offers, until that is known, or nobody wants to know.
+func (u *upstream) survey() {
+	ctx := u.s.life
+	defer func() {
+		u.mu.Lock()
+		u.surveying = false
+		u.mu.Unlock()
+	}()
+	for try := 1; ; try++ {
+		wait := u.untilTrial()
+		if wait <= 0 {
+			if u.surveyed(ctx) {
+				return
+			}
+			wait = min(time.Duration(try)*surveyAgain, time.Minute)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// surveyAgain is how long a server that could not be asked is left alone; it grows with the tries.
+const surveyAgain = 2 * time.Second
+
+// untilTrial is how long the pause of the server will last.
+func (u *upstream) untilTrial() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now := time.Now(); u.state.Paused(now) {
+		return min(u.state.Until.Sub(now), lookEvery) // somebody may end it
+	}
+	return 0
+}
+
+// surveyed asks once. It returns true when there is no more to do.
+func (u *upstream) surveyed(ctx context.Context) bool {
+	select {
+	case u.s.slots <- struct{}{}:
+		defer func() { <-u.s.slots }()
+	case <-ctx.Done():
+		return true
+	}
+	u.mu.Lock()
+	done := !u.on || u.problem != nil || u.login != nil || u.lists != nil
+	u.mu.Unlock()
+	if done {
+		return true
+	}
+	l, err := u.acquire(ctx, surveyor, true)
+	if err != nil {
+		return needsLogin(err)
+	}
+	u.release(l)
+	return true
+}
+
+// changed hears that a list may have changed. The new one is read beside, and by the next call that ends.
+func (u *upstream) changed(kind client.Kind) {
+	if kind != client.KindTools {
+		return
+	}
+	u.mu.Lock()
+	u.stale = true
+	var l *link
+	for _, one := range u.links {
+		l = one
+	}
+	u.mu.Unlock()
+	if l != nil {
+		u.s.work.Go(func() { u.refresh(u.s.life, l) })
+	}
+}
+
+// refresh reads the list again when it may have changed.
+func (u *upstream) refresh(ctx context.Context, l *link) {
+	select {
+	case <-l.open:
+	default:
+		return // it is about to list
+	}
+	u.mu.Lock()
+	stale := u.stale
+	u.mu.Unlock()
+	if !stale || l.session == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	if err := u.list(ctx, l.session); err != nil {
+		u.log.Debug("what an MCP server offers now is not known yet", "error", err)
+	}
+}
