@@ -32,6 +32,12 @@ func (c *Conn) SetCatalog(ctx context.Context, executor string, value []byte) er
 	return err
 }
 
+// CatalogRevision is another number after each change of what executors offer: cheaper than to read it all.
+func (c *Conn) CatalogRevision(ctx context.Context) (uint64, error) {
+	u, err := c.usage(ctx, "KV_"+subject.Catalog)
+	return u.Last, err
+}
+
 // Catalog is what all executors offer, by their names.
 func (c *Conn) Catalog(ctx context.Context) (map[string][]byte, error) {
 	const bucket = "KV_" + subject.Catalog

@@ -73,7 +73,7 @@ func PermissionsOf(s Spec, house ...Spec) Permissions {
 		p.pub(catalogPrefix + s.Catalog)
 	}
 	if s.ReadsCatalog {
-		p.pub("$JS.API.DIRECT.GET.KV_" + subject.Catalog)
+		p.pub("$JS.API.DIRECT.GET.KV_"+subject.Catalog, "$JS.API.STREAM.INFO.KV_"+subject.Catalog)
 	}
 	if s.System {
 		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System)

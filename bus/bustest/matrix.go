@@ -137,6 +137,7 @@ func (t *table) jetstream() {
 			direct = func(s bus.Spec) bool { return s.System }
 		case "KV_catalog":
 			direct = func(s bus.Spec) bool { return s.ReadsCatalog }
+			info = direct
 		}
 		t.add(direct, "$JS.API.DIRECT.GET."+st)
 		t.add(info, "$JS.API.STREAM.INFO."+st)

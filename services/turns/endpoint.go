@@ -69,7 +69,7 @@ func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 	if r.Brief {
 		return out, nil
 	}
-	s.calls.shelf.refresh(ctx)
+	s.calls.shelf.refresh(ctx, false)
 	plan := s.calls.plan(a, state, m)
 	out.Problems = a.problems()
 	out.Tokens, out.Parts, out.Tools = plan.Tokens, plan.Parts, plan.Tools

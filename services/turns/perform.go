@@ -65,7 +65,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	}
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
-	c.shelf.refresh(call)
+	c.shelf.refresh(call, t.Claim.Round > 1)
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
 	pictures := album{files: c.files, session: w.Session, log: c.log}

@@ -38,6 +38,8 @@ func callerOf(t *testing.T, m Model, a Agent, tools ...toolv1.Tool) *caller {
 // published are the tools of one executor.
 type published []toolv1.Tool
 
+func (published) CatalogRevision(context.Context) (uint64, error) { return 1, nil }
+
 func (p published) Catalog(context.Context) (map[string][]byte, error) {
 	data, err := json.Marshal(toolv1.Catalogue{Executor: "builtin", Tools: p})
 	return map[string][]byte{"builtin": data}, err

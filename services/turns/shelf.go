@@ -18,6 +18,8 @@ import (
 // Catalogue is what executors publish about their tools: JSON of toolv1.Catalogue by the names of executors.
 type Catalogue interface {
 	Catalog(ctx context.Context) (map[string][]byte, error)
+	// CatalogRevision is another number after each change.
+	CatalogRevision(ctx context.Context) (uint64, error)
 }
 
 const (
@@ -37,6 +39,7 @@ type shelf struct {
 	fresh   time.Time          // guarded by mu; until when it need not be read again
 	looking bool               // guarded by mu; somebody reads it
 	known   bool               // guarded by mu; it was read once
+	at      uint64             // guarded by mu; the revision of read
 	failed  bool               // guarded by mu; the last look; told once
 	read    map[string][]byte  // guarded by mu
 	tools   []toolv1.Tool      // guarded by mu; of read, in the order of the executors' names
@@ -60,9 +63,12 @@ func newShelf(from Catalogue, log *slog.Logger) *shelf {
 	return &shelf{from: from, log: log, look: make(chan struct{}, 1)}
 }
 
-// refresh reads the catalogue when it was not read for a while. Who comes while somebody reads takes what there is, if
-// anything was read before.
-func (s *shelf) refresh(ctx context.Context) {
+// refresh reads the catalogue when it was not read for a while, or, with now, when it has changed: calls may have changed what their
+// server offers. Who comes while somebody reads takes what there is, if anything was read before.
+func (s *shelf) refresh(ctx context.Context, now bool) {
+	if now {
+		s.set(func() { s.fresh = time.Time{} })
+	}
 	if !s.due() {
 		return
 	}
@@ -78,13 +84,14 @@ func (s *shelf) refresh(ctx context.Context) {
 	s.set(func() { s.looking = true })
 	look, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	read, err := s.from.Catalog(look)
+	read, at, err := s.news(look)
 	s.set(func() {
 		s.looking, s.fresh = false, time.Now().Add(shelfTime)
 		switch {
 		case err == nil:
-			s.failed, s.known = false, true
-			s.stock(read)
+			if s.failed, s.known, s.at = false, true, at; read != nil {
+				s.stock(read)
+			}
 			if len(s.tools) == 0 { // an executor that starts is noticed at once: else the first message finds no tools
 				s.fresh = time.Time{}
 			}
@@ -95,6 +102,22 @@ func (s *shelf) refresh(ctx context.Context) {
 			s.log.Warn("the catalogue of tools cannot be read; the last one holds", "tools", len(s.tools), "err", err)
 		}
 	})
+}
+
+// news reads the catalogue if it is another one than that of the last time; nil else.
+func (s *shelf) news(ctx context.Context) (map[string][]byte, uint64, error) {
+	at, err := s.from.CatalogRevision(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	same := s.known && at == s.at
+	s.mu.Unlock()
+	if same {
+		return nil, at, nil
+	}
+	read, err := s.from.Catalog(ctx)
+	return read, at, err
 }
 
 func (s *shelf) set(change func()) {

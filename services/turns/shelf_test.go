@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"strings"
 	"testing"
@@ -24,7 +25,6 @@ type store struct {
 }
 
 func (s *store) Catalog(context.Context) (map[string][]byte, error) {
-	s.asked++
 	out := map[string][]byte{}
 	for executor, names := range s.tools {
 		c := toolv1.Catalogue{Executor: executor}
@@ -40,11 +40,19 @@ func (s *store) Catalog(context.Context) (map[string][]byte, error) {
 		}
 		out[executor] = data
 	}
-	return out, s.err
+	return out, nil
+}
+
+// CatalogRevision is another number for other tools.
+func (s *store) CatalogRevision(context.Context) (uint64, error) {
+	s.asked++
+	h := fnv.New64a()
+	fmt.Fprint(h, s.tools)
+	return h.Sum64(), s.err
 }
 
 func offered(s *shelf, a *agent, skills bool) string {
-	s.refresh(context.Background())
+	s.refresh(context.Background(), false)
 	var names []string
 	for _, t := range s.offer(a, offer.OpenAI, skills).tools {
 		names = append(names, t.Name)
@@ -159,9 +167,9 @@ func TestTheShelfIsThereMeanwhile(t *testing.T) {
 // slowly takes its time.
 type slowly struct{ *store }
 
-func (s slowly) Catalog(ctx context.Context) (map[string][]byte, error) {
+func (s slowly) CatalogRevision(ctx context.Context) (uint64, error) {
 	time.Sleep(time.Second)
-	return s.store.Catalog(ctx)
+	return s.store.CatalogRevision(ctx)
 }
 
 // dialogue is a model of which only its names matter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -107,6 +108,11 @@ func (x *examination) consumer(c bus.ConsumerState, stalled bool) *health.Findin
 		f.ID, f.Severity = "consumer.paused", health.Warning
 		f.Text = fmt.Sprintf("%s is paused until %s: nothing rings %s", c.Name, c.PausedUntil.Local().Format(time.DateTime), c.Service)
 		f.Fix = "it goes on by itself then"
+		if c.Name != c.Service && !c.Timers {
+			f.Text = fmt.Sprintf("the MCP server %s is paused until %s, as it kept failing: its tools answer so meanwhile",
+				strings.TrimPrefix(c.Name, c.Service+"-"), c.PausedUntil.Local().Format(time.DateTime))
+			f.Fix = "see what it said: jetclaw mcp status --verbose; jetclaw mcp reload tries it at once"
+		}
 	case c.MaxPending > 0 && c.AckPending >= c.MaxPending:
 		f.ID = "consumer.full"
 		f.Text = fmt.Sprintf("%s has %d open doorbells, as many as it may have: nothing new is delivered", c.Name, c.AckPending)

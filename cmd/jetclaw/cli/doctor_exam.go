@@ -101,13 +101,15 @@ func (x *examination) services() map[string]health.Service {
 		if !ok {
 			continue
 		}
-		sv := health.Service{Spec: spec, Part: f.Part}
+		sv := health.Service{Spec: spec, Part: f.Part, Executors: map[string]bus.ConsumerState{}}
 		sv.Events.Missing, sv.Timers.Missing = true, true
 		for _, c := range x.consumers {
 			switch {
 			case c.Service != spec.Name:
 			case c.Timers:
 				sv.Timers = c
+			case c.Name != spec.Name:
+				sv.Executors[c.Name] = c
 			default:
 				sv.Events = c
 			}

@@ -8,9 +8,11 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/recheck"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
 // Patience is how long a step may be due while a worker of its service is there, before a doorbell that may be settled is no
@@ -24,6 +26,21 @@ type Service struct {
 	Part   func(envelope.Event) string // the part of its session that an event rings; nil: it has none
 	Events bus.ConsumerState           // of its doorbells
 	Timers bus.ConsumerState           // of its timers
+	// Executors are the consumers of the executors that it runs, by their names.
+	Executors map[string]bus.ConsumerState
+}
+
+// bell is the consumer that an event rings it by; false when it does not.
+func (s Service) bell(ev envelope.Event) (bus.ConsumerState, bool) {
+	if d, ok := ev.Body.(callv1.Dispatched); ok && s.Spec.Executors && d.Executor != s.Spec.Name &&
+		subject.ExecutorService(d.Executor) == s.Spec.Name {
+		c, there := s.Executors[d.Executor]
+		if !there {
+			c = bus.ConsumerState{Name: d.Executor, Missing: true}
+		}
+		return c, true
+	}
+	return s.Events, s.Spec.RungBy(ev)
 }
 
 // There says whether a worker of the service waits for doorbells.
@@ -180,11 +197,10 @@ func (j Judge) missing(sv Service, s Session, part string, due time.Time) (strin
 			return "", nil
 		}
 	}
-	ev, ok := newest(sv, s.Events, part)
+	ev, e, ok := newest(sv, s.Events, part)
 	if !ok {
 		return "no timer, and no event of the session rings " + sv.Spec.Name, nil
 	}
-	e := sv.Events
 	bell := &Doorbell{Cursor: ev.Cursor, Kind: ev.Kind(), AckFloor: e.Floor, Delivered: e.Delivered}
 	what := fmt.Sprintf("no timer, and the doorbell %s (cursor %d)", ev.Kind(), ev.Cursor)
 	switch {
@@ -215,20 +231,21 @@ func (j Judge) inTime(t bus.TimerState, due time.Time) bool {
 	return !t.At.After(latest.Add(Patience)) && j.Now.Sub(t.At) < Patience
 }
 
-// newest is the newest event that rings the service for a part of the session. Part "" is for all of them.
-func newest(sv Service, events []envelope.Event, part string) (envelope.Event, bool) {
+// newest is the newest event that rings the service for a part of the session, and by which consumer. Part "" is for all of them.
+func newest(sv Service, events []envelope.Event, part string) (envelope.Event, bus.ConsumerState, bool) {
 	for _, ev := range slices.Backward(events) {
-		if !sv.Spec.RungBy(ev) {
+		by, rings := sv.bell(ev)
+		if !rings {
 			continue
 		}
 		if sv.Part == nil || part == "" {
-			return ev, true
+			return ev, by, true
 		}
 		if of := sv.Part(ev); of == part || of == "" {
-			return ev, true
+			return ev, by, true
 		}
 	}
-	return envelope.Event{}, false
+	return envelope.Event{}, bus.ConsumerState{}, false
 }
 
 // since is when a step became due: with the event after which it has been wanted ever since, or when the time came that the
