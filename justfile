@@ -62,15 +62,24 @@ loadtest-telegram *ARGS:
 loadtest-replay *ARGS:
     go run ./loadtest replay {{ARGS}}
 
-# tests against npm's programs (needs Node.js)
-test-peers:
+# calls of MCP servers, servers that nobody uses, dead ones, the commands that look at them; beside the floor
+loadtest-mcp *ARGS:
+    go run ./loadtest mcp {{ARGS}}
+
+# tests against npm's programs (needs Node.js): a Telegram server, MCP servers, the protocol's own conformance suite
+test-peers WHICH="Peers":
     #!/usr/bin/env bash
     set -euo pipefail
     dir="$(mktemp -d)"
     trap 'rm -rf "$dir"' EXIT
-    cp loadtest/peers/* "$dir"
-    (cd "$dir" && npm ci --no-audit --no-fund --loglevel=error)
-    JETCLAW_PEERS="$dir" go test -tags peers -run Peers -count=1 ./cmd/jetclaw/cli
+    cp -r loadtest/peers/. "$dir"
+    for part in . mcp; do
+        (cd "$dir/$part" && npm ci --no-audit --no-fund --loglevel=error)
+    done
+    JETCLAW_PEERS="$dir" go test -tags peers -run '{{WHICH}}' -count=1 ./services/mcp/internal/conform ./cmd/jetclaw/cli
+
+# those of them that concern MCP
+test-mcp-peers: (test-peers "PeersMCP|PeersConformance")
 
 # what happens when the disk is full (Linux, root: mounts a small file system)
 test-disk:

@@ -65,12 +65,13 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.DurationVar(&o.settle, "settle", 12*time.Second, "shortest time between the last start and the end: deliveries to the dead come again within it")
 	fs.BoolVar(&o.callback, "callback", true, "have replies pushed too, and count them")
 	fs.StringVar(&o.mix, "mix", "plain", "plain: messages only; all: also stops, messages that steer and interrupt, a model that fails and its fallback,\n"+
-		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated")
+		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated;\n"+
+		"mcp: the same, of an MCP server")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
 	if roles[o.mix] == nil {
-		return usageError{fmt.Errorf("mix %q: want plain, all or tools", o.mix)}
+		return usageError{fmt.Errorf("mix %q: want plain, all, tools or mcp", o.mix)}
 	}
 	var err error
 	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
@@ -143,9 +144,16 @@ type lifetime struct {
 func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
 	k := &killRun{bench: b, o: o, rnd: rand.New(rand.NewPCG(o.seed, 1))}
 	conf, model := daemon.Config{Sync: o.sync}, fakemodel.Options{Delay: o.delay, Seed: o.seed}
-	if o.mix == mixTools {
+	if callsTools(o.mix) {
 		k.calls = make(chan struct{}, 1)
 		model.OnCall = func() { tell(k.calls) }
+	}
+	if o.mix == mixMCP {
+		argv, err := peerArgv("--ledger", k.ledgerFile())
+		if err != nil {
+			return r, err
+		}
+		conf.MCP = []daemon.MCPServer{{Name: peerName, Argv: argv}}
 	}
 	if o.mix == mixAll {
 		conf.Fallback, conf.Context = fallbackModel, smallContext

@@ -100,7 +100,7 @@ func (m *mixReport) happened() []struct {
 		name string
 		n    int
 	}
-	if m.Name == mixTools {
+	if callsTools(m.Name) {
 		return []thing{
 			{"a tool call that a turn waits for", m.Moments.Calls},
 			{"a tool call that was claimed", m.Moments.Claims},
@@ -147,7 +147,7 @@ func (m *mixReport) goals() []goal {
 }
 
 func (m *mixReport) say(p printer, c judge.Counts) {
-	if m.Name == mixTools {
+	if callsTools(m.Name) {
 		p.say("tool calls: %d, outcomes %v; %d claimed again; %d messages stopped", c.Calls, c.Outcomes, c.Again, c.Stopped)
 		m.table(p)
 		return

@@ -52,13 +52,15 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 	}
 	r.Replay = k.recheck(ctx, k.home)
 	ev := k.evidence(r.journal)
-	if k.o.mix == mixTools {
-		ev.Again = map[string]bool{"now": true}
-		if ev.Lines, err = linesOf(k.home.Workspace()); err != nil {
-			return killReport{}, err
-		}
+	if err := k.effects(&ev); err != nil {
+		return killReport{}, err
 	}
 	r.Verdict = judge.Judge(ev)
+	left, err := k.survivors(ctx)
+	if err != nil {
+		return killReport{}, err
+	}
+	r.Verdict.Violations = append(r.Verdict.Violations, left...)
 	r.Verdict.Violations = append(r.Verdict.Violations, r.Replay.violations(len(r.journal))...)
 	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
 	for _, b := range r.Bells {
@@ -105,25 +107,6 @@ func (k *killRun) evidence(journal []store.Record) judge.Evidence {
 		}
 	}
 	return ev
-}
-
-// linesOf counts the lines that tool calls have written.
-func linesOf(workspace string) (map[string]int, error) {
-	files, err := filepath.Glob(filepath.Join(workspace, linesFiles))
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]int{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, fmt.Errorf("lines that were written: %w", err)
-		}
-		for line := range strings.Lines(string(b)) {
-			out[strings.TrimSuffix(line, "\n")]++
-		}
-	}
-	return out, nil
 }
 
 func (r *killReport) times(journal []envelope.Event, lives []lifetime) {

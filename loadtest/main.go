@@ -12,6 +12,8 @@
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
 //	                             tools of an operator take on it
+//	go run ./loadtest mcp        what a call of an MCP server's tool costs, beside a bare call of the protocol's SDK; what servers cost that
+//	                             nobody uses, and dead ones; what looking at them costs
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -29,6 +31,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
 )
 
@@ -40,6 +43,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
+  mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -75,6 +79,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = telegramCommand(ctx, rest, p)
 	case "replay":
 		err = replayCommand(ctx, rest, p)
+	case "mcp":
+		err = mcpCommand(ctx, rest, p)
+	case fakemcp.Command:
+		err = fakemcp.Main(ctx, rest, in, out, errOut)
 	case "fakemodel":
 		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 )
@@ -23,11 +24,11 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
-		case "version":
+		case "version", "mcp":
 			os.Exit(0)
 		case "replay":
 			os.Exit(standInReplay())
-		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand:
+		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand, fakemcp.Command:
 			main()
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 )
 
 // role is what a sender does to his sessions.
@@ -52,6 +54,14 @@ func callWrite(m string) string {
 	return fmt.Sprintf(`!tool write_file {"path":%q,"append":true,"content":%q} `, strings.Replace(linesFiles, "*", sender, 1), "line "+id+"\n")
 }
 
+// Tool calls of the mix "mcp": to a server whose ledger outlives every process. One of its tools may be repeated.
+func callPeer(tool, argument string) func(m string) string {
+	return func(m string) string {
+		// Not the marker itself: that is counted where it stands.
+		return fmt.Sprintf("!tool %s__%s {%q:%q} ", peerName, tool, argument, strings.TrimPrefix(m, "mk-"))
+	}
+}
+
 func calling(calls ...func(m string) string) wording {
 	return func(rnd *rand.Rand, m string) string {
 		var text strings.Builder
@@ -75,6 +85,7 @@ const (
 	mixPlain = "plain"
 	mixAll   = "all"
 	mixTools = "tools"
+	mixMCP   = "mcp"
 )
 
 var roles = map[string][]role{
@@ -92,5 +103,11 @@ var roles = map[string][]role{
 		{name: "write", text: calling(callWrite)},
 		{name: "both", text: calling(now, callWrite, now)},
 		{name: "stop", text: calling(callWrite, now), stop: stopShare},
+	},
+	mixMCP: {
+		{name: "look", text: calling(callPeer(fakemcp.Look, "text"))},
+		{name: "append", text: calling(callPeer(fakemcp.Append, "marker"))},
+		{name: "both", text: calling(callPeer(fakemcp.Look, "text"), callPeer(fakemcp.Append, "marker"), now)},
+		{name: "stop", text: calling(callPeer(fakemcp.Append, "marker"), now), stop: stopShare},
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
@@ -52,7 +53,7 @@ func (l *standInLane) calling(c standInCall) error {
 			return err
 		}
 		b = out
-	case c.Tool == "now": // its owner has died
+	case c.Tool == "now" || c.Tool == peerName+"__"+fakemcp.Look: // its owner has died
 		b = start
 		if c.attempts > 1 {
 			b = out
@@ -66,19 +67,26 @@ func (l *standInLane) calling(c standInCall) error {
 }
 
 func (l *standInLane) effect(c standInCall) error {
-	var a struct{ Path, Content string }
-	if err := json.Unmarshal(c.Arguments, &a); err != nil || c.Tool != "write_file" {
+	var a struct{ Path, Content, Marker string }
+	if err := json.Unmarshal(c.Arguments, &a); err != nil {
 		return err
 	}
-	dir := filepath.Join(l.d.home, "workspace")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	path, line := "", ""
+	switch c.Tool {
+	case "write_file":
+		path, line = filepath.Join(l.d.home, "workspace", a.Path), a.Content
+	case peerName + "__" + fakemcp.Append: // as the server would
+		path, line = filepath.Join(filepath.Dir(l.d.home), "ledger"), fakemcp.Append+" "+a.Marker+"\n"
+	default:
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, a.Path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	line := a.Content
 	if l.d.bug == "again" {
 		line += line
 	}

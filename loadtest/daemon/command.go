@@ -19,6 +19,9 @@ type Output struct {
 	Code   int // of its exit
 	Took   time.Duration
 	CPU    time.Duration
+	// Peak is the most memory that it had at a time, in bytes. The system counts what its parent had when it was started: no less
+	// than the resident memory of this process.
+	Peak int64
 }
 
 // Run has the binary carry out one command on a home, as its user would. Another exit code than 0 is no error here; a command
@@ -38,6 +41,9 @@ func (h Home) Run(ctx context.Context, bin string, args ...string) (Output, erro
 		return o, fmt.Errorf("jetclaw %s: %w\n%s", strings.Join(args, " "), errors.Join(p.err, context.Cause(ctx)), bytes.TrimSpace(o.Stderr))
 	}
 	o.Code, o.CPU = cmd.ProcessState.ExitCode(), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		o.Peak = u.Maxrss * 1024
+	}
 	return o, nil
 }
 

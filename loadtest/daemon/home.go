@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
 )
 
 // Config is what a load test varies in jetclaw.yaml.
@@ -24,7 +26,8 @@ type Config struct {
 	Context  int    // tokens that a request may have; 0: the daemon's own default
 	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
 
-	Telegram *Telegram // nil for none
+	Telegram *Telegram   // nil for none
+	MCP      []MCPServer // in the order of the file
 }
 
 // Telegram is one bot, named "bot", that everybody may write to.
@@ -33,6 +36,29 @@ type Telegram struct {
 	APIRoot   string
 	Streaming bool    // answers are shown while the model speaks
 	Groups    []int64 // in which every message is meant for the bot
+}
+
+// MCPServer is one configured MCP server, whose tools run without a question. It has a command or a URL.
+type MCPServer struct {
+	Name string
+	Argv []string
+	URL  string
+	Idle time.Duration // after which a connection that nobody uses is closed; 0: the daemon's own default
+}
+
+// Definition is what the file says of it: JSON, which is YAML too.
+func (m MCPServer) Definition() (string, error) {
+	d := map[string]any{"approval": "approve"}
+	if m.URL != "" {
+		d["url"] = m.URL
+	} else {
+		d["command"], d["args"] = m.Argv[0], m.Argv[1:]
+	}
+	if m.Idle > 0 {
+		d["idleTimeoutMs"] = m.Idle.Milliseconds()
+	}
+	b, err := json.Marshal(d)
+	return string(b), err
 }
 
 // Home is a home directory with its configuration.
@@ -71,6 +97,13 @@ channels:
 bus: {sync: {{.Sync}}}
 {{- if .Ask}}
 policy: {ask: [{tool: write_file, args: {path: "{{.Ask}}"}}]}
+{{- end}}
+{{- with .MCP}}
+mcp:
+  servers:
+{{- range .}}
+    {{.Name}}: {{.Definition}}
+{{- end}}
 {{- end}}
 {{- if .Context}}
 limits: {context: {{.Context}}}

@@ -1,10 +1,13 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,6 +69,68 @@ func (p *Process) status(name string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("status of the process: no %s of process %d", name, p.PID())
+}
+
+// Descendants are the ids of the processes that the process has started, and of those that these have, now.
+func (p *Process) Descendants() ([]int, error) { return DescendantsOf(p.PID()) }
+
+// DescendantsOf is the same of any process.
+func DescendantsOf(ancestor int) ([]int, error) {
+	parents, err := parents()
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for pid := range parents {
+		for up := parents[pid]; up > 1; up = parents[up] {
+			if up == ancestor {
+				out = append(out, pid)
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// parents has the parent of each process of this machine that is no zombie.
+func parents() (map[int]int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]int{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err != nil {
+			return nil, fmt.Errorf("processes: %w", err)
+		}
+		_, rest, _ := strings.Cut(string(b), ") ") // the name before it may hold anything
+		if v := strings.Fields(rest); len(v) > 1 && v[0] != "Z" {
+			if out[pid], err = strconv.Atoi(v[1]); err != nil {
+				return nil, fmt.Errorf("processes: %w", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Holding counts the processes of this machine that have a text in their arguments.
+func Holding(text string) (n int, err error) {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte(text)) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Command runs one short command of the binary, on an empty home, and returns what it cost.

@@ -85,16 +85,21 @@ func serve[Told, Asked any](ctx context.Context, in io.Reader, out io.Writer, do
 	return json.NewEncoder(out).Encode(r)
 }
 
-// WebChild is a Web in a process of its own.
+// WebChild is a server in a process of its own.
 type WebChild struct {
 	URL   string
 	stdin io.Closer
 	ended chan error
 }
 
-// StartWebChild starts one; ctx ends it too.
+// StartWebChild starts a Web; ctx ends it too.
 func StartWebChild(ctx context.Context, model string) (*WebChild, error) {
-	cmd, err := child(ctx, WebCommand, model)
+	return StartChild(ctx, WebCommand, model)
+}
+
+// StartChild has this program carry out a command that prints its URL first and ends with its stdin; ctx ends it too.
+func StartChild(ctx context.Context, command ...string) (*WebChild, error) {
+	cmd, err := child(ctx, command...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -21,15 +22,17 @@ type call struct {
 	outcome    callv1.Outcome
 }
 
-// lineOf is what the arguments of a call ask to be written, without the end of the line.
+// lineOf is what the arguments of a call ask to be written, without the end of the line: the content of a file, or the marker
+// of an MCP server's ledger.
 func lineOf(arguments json.RawMessage) string {
 	var a struct {
 		Content string `json:"content"`
+		Marker  string `json:"marker"`
 	}
 	if json.Unmarshal(arguments, &a) != nil {
 		return ""
 	}
-	return strings.TrimSuffix(a.Content, "\n")
+	return strings.TrimSuffix(cmp.Or(a.Content, a.Marker), "\n")
 }
 
 // asked has the calls of a step.

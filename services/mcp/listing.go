@@ -50,11 +50,11 @@ func listingOf(tools []client.Tool, info client.Info) catalogue.Listing {
 
 // build makes the catalogue of what the server has listed last, and publishes it when it is new.
 func (u *upstream) build(ctx context.Context) error {
-	d, err := u.definitionNow()
-	if err != nil {
+	if _, err := u.definitionNow(); err != nil {
 		return err
 	}
 	u.mu.Lock()
+	d := u.conf // as it is written: what it refers to is nobody's business
 	built := catalogue.Build(u.name, d, *u.lists)
 	was := digestOf(u.published)
 	u.built = &built
@@ -86,13 +86,16 @@ func digestOf(c toolv1.Catalogue) string {
 	return canonical.Digest(raw)
 }
 
+// pausedWhy is what models are told: the server's own words are for people.
+const pausedWhy = "it kept failing"
+
 // publish puts a catalogue on the bus.
 func (u *upstream) publish(ctx context.Context, c toolv1.Catalogue) error {
 	now := time.Now()
 	u.mu.Lock()
 	c.Paused = nil
 	if u.state.Paused(now) {
-		c.Paused = &toolv1.Paused{Until: u.state.Until, Reason: u.state.Reason}
+		c.Paused = &toolv1.Paused{Until: u.state.Until, Reason: pausedWhy}
 	}
 	u.mu.Unlock()
 	data, err := json.Marshal(c)
@@ -141,7 +144,7 @@ func (u *upstream) withdraw(ctx context.Context) {
 // offer sees to it that the tools of the server are known: it asks the server, beside, when nobody has as it is configured now.
 func (u *upstream) offer(ctx context.Context) {
 	u.mu.Lock()
-	d, known := u.resolved, u.lists != nil
+	d, known := u.conf, u.lists != nil
 	published := u.published.Executor != ""
 	u.mu.Unlock()
 	if known {

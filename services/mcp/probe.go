@@ -118,10 +118,10 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	if err != nil {
 		return ServerProbe{}, fail(err)
 	}
-	return probeOf(name, written, d, s.Info(), catalogue.Build(name, d, listingOf(tools, s.Info()))), nil
+	return probeOf(written, s.Info(), catalogue.Build(name, written, listingOf(tools, s.Info()))), nil
 }
 
-func probeOf(name string, written, d definition.Definition, info client.Info, built catalogue.Built) ServerProbe {
+func probeOf(written definition.Definition, info client.Info, built catalogue.Built) ServerProbe {
 	p := ServerProbe{
 		Launch: written.Launch(), Server: ServerInfo{Name: info.Name, Version: info.Version, Protocol: info.Protocol},
 		Listed: built.Listed, Filtered: built.Filtered, Annotated: built.Annotated, ReadOnly: built.ReadOnly,

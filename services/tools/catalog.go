@@ -15,6 +15,8 @@ import (
 // catalogs reads what executors offer.
 type catalogs interface {
 	Catalog(ctx context.Context) (map[string][]byte, error)
+	// CatalogRevision is another number after each change.
+	CatalogRevision(ctx context.Context) (uint64, error)
 }
 
 const (
@@ -29,7 +31,8 @@ type shelf struct {
 
 	mu  sync.Mutex
 	all []toolv1.Catalogue // guarded by mu; never written through
-	at  time.Time          // guarded by mu; of the last reading
+	at  time.Time          // guarded by mu; of the last look
+	rev uint64             // guarded by mu; the revision of all
 	ok  bool               // guarded by mu: there was one
 	bad time.Time          // guarded by mu; of the last one that failed: not all that ask meanwhile are to wait for the next
 }
@@ -47,7 +50,15 @@ func (s *shelf) get(fresh bool) (_ []toolv1.Catalogue, ok bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), catalogTime)
 	defer cancel()
-	raw, err := s.from.Catalog(ctx)
+	rev, err := s.from.CatalogRevision(ctx)
+	if err == nil && s.ok && rev == s.rev {
+		s.at = time.Now()
+		return s.all, true
+	}
+	var raw map[string][]byte
+	if err == nil {
+		raw, err = s.from.Catalog(ctx)
+	}
 	if err != nil {
 		s.log.Warn("the catalogue of tools cannot be read now", "error", err)
 		s.bad = time.Now()
@@ -62,6 +73,6 @@ func (s *shelf) get(fresh bool) (_ []toolv1.Catalogue, ok bool) {
 		}
 		s.all = append(s.all, c)
 	}
-	s.at, s.ok = time.Now(), true
+	s.at, s.ok, s.rev = time.Now(), true, rev
 	return s.all, true
 }

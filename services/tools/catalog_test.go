@@ -19,6 +19,8 @@ type away struct{}
 
 func (away) Catalog(context.Context) (map[string][]byte, error) { return nil, errors.New("away") }
 
+func (away) CatalogRevision(context.Context) (uint64, error) { return 0, errors.New("away") }
+
 // TestBlind: without a catalogue nothing is decided, neither for a call nor against it.
 func TestBlind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

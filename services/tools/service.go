@@ -108,6 +108,13 @@ func (s *Service) next(st call.State, v machine.View) machine.Step {
 	step := st.Next(v, func(q call.Question) call.Verdict {
 		verdict, all, ok := s.judge(q)
 		unread = !ok
+		held := unlessPaused(all, verdict, v.Now)
+		if held.Rule != pausedRule {
+			return held
+		}
+		if all, ok = s.shelf.get(true); !ok { // it may just have ended
+			return held
+		}
 		return unlessPaused(all, verdict, v.Now)
 	})
 	if unread {

@@ -21,6 +21,9 @@ import (
 var binary string //nolint:gochecknoglobals // built once
 
 func TestMain(m *testing.M) {
+	if code, was := wasFakeMCP(); was {
+		os.Exit(code)
+	}
 	// A test mostly waits for the processes that it has started. What -parallel says comes later, and counts.
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -186,21 +185,17 @@ func maybeServer(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// completeServers offers the configured servers as arguments: the first one only, or with any all that are not there yet.
-func (s *shell) completeServers(several bool) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && !several {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return s.serverNames(args), cobra.ShellCompDirectiveNoFileComp
+// completeServer offers the configured servers as the first argument.
+func (s *shell) completeServer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return s.serverNames(nil), cobra.ShellCompDirectiveNoFileComp
 }
 
 // serverNames are the configured servers but those of a list.
 func (s *shell) serverNames(but []string) (names []string) {
-	quiet := *s
-	quiet.err = io.Discard
-	h, err := home.Find(quiet.lookup)
+	h, err := home.Find(s.lookup)
 	if err != nil {
 		return nil
 	}

@@ -77,7 +77,7 @@ func addArguments(c *cobra.Command, args []string) error {
 		return usagef("%q takes the name of one MCP server, and a command after --\nSee %q.", c.CommandPath(), c.CommandPath()+" --help")
 	}
 	if err := definition.ValidName(args[0]); err != nil {
-		return usagef("%s", err)
+		return usagef("the name %q: %s", args[0], err)
 	}
 	return nil
 }
@@ -209,6 +209,7 @@ func offerOf(name string, d definition.Definition, p mcp.ServerProbe) string {
 		return text + "; those run without asking a person, and the others ask (approval auto)"
 	case definition.Approve:
 		return text + "; none of them asks a person (approval approve)"
+	case definition.Prompt:
 	}
 	return text + fmt.Sprintf("; each call asks a person (approval prompt). With jetclaw mcp configure %[1]s --approval auto those that say "+
 		"that they only read run without asking, with --approval approve all", name)
@@ -220,7 +221,8 @@ func (f *mcpFile) tryOut(ctx context.Context, name string, d definition.Definiti
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range got.Diagnostics {
+	if len(got.Diagnostics) > 0 {
+		x := got.Diagnostics[0]
 		for _, line := range stderrTail(x.Stderr) {
 			fmt.Fprintln(f.s.err, line)
 		}
@@ -239,10 +241,9 @@ func (f *mcpFile) tryOut(ctx context.Context, name string, d definition.Definiti
 
 func (s *shell) mcpUnset() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unset NAME",
-		Short: "Remove an MCP server",
-		Long:  "Removes a server from jetclaw.yaml. Stored OAuth credentials stay: jetclaw mcp logout, before, removes them.",
-
+		Use:     "unset NAME",
+		Short:   "Remove an MCP server",
+		Long:    "Removes a server from jetclaw.yaml. Stored OAuth credentials stay: jetclaw mcp logout, before, removes them.",
 		Example: "  jetclaw mcp unset files",
 		Args:    oneServer,
 		RunE: s.mcpRun(nil, func(ctx context.Context, args []string) error {
@@ -250,8 +251,11 @@ func (s *shell) mcpUnset() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := f.get(args[0]); err != nil {
+				return err
+			}
 			err = registry.Edit(ctx, f.path, func(all map[string]definition.Definition) error {
-				if _, ok := all[args[0]]; !ok {
+				if _, ok := all[args[0]]; !ok { // removed meanwhile
 					return noServer(args[0], f.path, slices.Sorted(maps.Keys(all)))
 				}
 				delete(all, args[0])
@@ -267,6 +271,6 @@ func (s *shell) mcpUnset() *cobra.Command {
 			return nil
 		}),
 	}
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }

@@ -17,7 +17,7 @@ func (f *mcpFile) static(g *mcpDiagnosis, d definition.Definition) {
 		g.sayf(i.Level, "%s", i.Message)
 	}
 	f.references(g, d)
-	if d.TransportName() == definition.Stdio && d.Command != "" {
+	if g.OK && d.TransportName() == definition.Stdio && d.Command != "" {
 		if err := app.LookCommand(f.e, d); err != nil {
 			g.sayf("error", "%s", err)
 		}

@@ -49,7 +49,7 @@ and nothing is saved when that fails.`,
 	f.BoolVar(&o.clearTLS, "clear-tls", false, "remove what is configured of TLS")
 	f.BoolVar(&o.clearAll, "clear-tools", false, "remove the filter of tools")
 	f.BoolVar(&o.probe, "probe", false, "connect to the changed server before it is saved")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 
@@ -153,8 +153,10 @@ func (s *shell) mcpTools() *cobra.Command {
 		Long: `Sets which tools of a server agents are offered. Names are those that the server lists, or those that agents see (server__tool); *
 stands for any characters. The tools for its resources and prompts (resources_list, resources_read, prompts_list, prompts_get) are
 filtered, too. A list that is not given stays as it is.`,
-		Example: "  jetclaw mcp tools files --include 'read_*,list_directory'\n  jetclaw mcp tools files --exclude write_file\n  jetclaw mcp tools files --clear",
-		Args:    oneServer,
+		Example: `  jetclaw mcp tools files --include 'read_*,list_directory'
+  jetclaw mcp tools files --exclude write_file
+  jetclaw mcp tools files --clear`,
+		Args: oneServer,
 	}
 	c.RunE = s.mcpRun(nil, func(ctx context.Context, args []string) error {
 		f := c.Flags()
@@ -164,6 +166,9 @@ filtered, too. A list that is not given stays as it is.`,
 		}
 		file, err := s.mcpOpen("tools")
 		if err != nil {
+			return err
+		}
+		if _, err := file.get(args[0]); err != nil {
 			return err
 		}
 		err = file.edit(ctx, args[0], func(d *definition.Definition) error {
@@ -188,7 +193,7 @@ filtered, too. A list that is not given stays as it is.`,
 	c.Flags().StringArrayVar(&o.exclude, "exclude", nil, "comma-separated `names` of tools, or globs with *, to hide")
 	c.Flags().BoolVar(&remove, "clear", false, "remove the filter")
 	noCompletion(c, "include", "exclude")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 
@@ -210,13 +215,13 @@ toolFilter, supportsParallelToolCalls, approval, scope, elicitation, roots, enab
 				return usagef("%q takes the name of one MCP server and a JSON object\nSee %q.", c.CommandPath(), c.CommandPath()+" --help")
 			}
 			if err := definition.ValidName(args[0]); err != nil {
-				return usagef("%s", err)
+				return usagef("the name %q: %s", args[0], err)
 			}
 			return nil
 		},
 		RunE: s.mcpRun(nil, func(ctx context.Context, args []string) error { return s.setServer(ctx, args[0], args[1]) }),
 	}
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 
@@ -252,4 +257,3 @@ func (s *shell) setServer(ctx context.Context, name, text string) error {
 	f.introduce(name, d, nil)
 	return nil
 }
-

@@ -48,7 +48,7 @@ error, warning or info; message) of each.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	c.Flags().BoolVar(&probe, "probe", false, "also connect to each enabled server")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 

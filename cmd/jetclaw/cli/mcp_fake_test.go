@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,7 +104,7 @@ func likeJSON(t *testing.T, got any, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(have) != string(wanted) {
+	if !bytes.Equal(have, wanted) {
 		t.Errorf("got  %s\nwant %s", have, wanted)
 	}
 }

@@ -55,8 +55,10 @@ func (o *mcpFlags) register(c *cobra.Command) {
 	f.StringVar(&o.caCert, "ca-cert", "", "`file` of certificate authorities beside those of the system")
 	f.StringVar(&o.clientCert, "client-cert", "", "`file` of this client's certificate (mutual TLS)")
 	f.StringVar(&o.clientKey, "client-key", "", "`file` of its key")
-	for _, name := range []string{"timeout", "connect-timeout", "idle-timeout", "include", "exclude", "oauth-scope", "oauth-redirect-url",
-		"oauth-client-metadata-url", "oauth-client-id", "oauth-client-secret"} {
+	for _, name := range []string{
+		"timeout", "connect-timeout", "idle-timeout", "include", "exclude", "oauth-scope", "oauth-redirect-url",
+		"oauth-client-metadata-url", "oauth-client-id", "oauth-client-secret",
+	} {
 		_ = c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions) // it fails for a flag that is not there
 	}
 	_ = c.MarkFlagDirname("root") // likewise
@@ -72,8 +74,10 @@ func complete(c *cobra.Command, flag string, words ...string) {
 }
 
 // httpFlags are those that say something of an HTTP server only.
-var httpFlags = []string{"transport", "header", "auth", "oauth-scope", "oauth-redirect-url", "oauth-client-metadata-url", "oauth-client-id",
-	"oauth-client-secret", "ssl-verify", "ca-cert", "client-cert", "client-key"}
+var httpFlags = []string{
+	"transport", "header", "auth", "oauth-scope", "oauth-redirect-url", "oauth-client-metadata-url", "oauth-client-id",
+	"oauth-client-secret", "ssl-verify", "ca-cert", "client-cert", "client-key",
+}
 
 // apply changes a server by the flags that were given.
 func (o *mcpFlags) apply(f *pflag.FlagSet, d *definition.Definition) error {

@@ -96,6 +96,6 @@ Secrets are shown as ***, references to secrets (env:NAME, file:PATH, ${NAME}) a
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }

@@ -32,7 +32,7 @@ func (f *mcpFile) live(ctx context.Context, servers map[string]definition.Defini
 	asking, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()
 	err := f.e.WithDaemon(asking, func(ctx context.Context, c app.Client) error {
-		got, err := bus.Ask[mcp.Status](ctx, c.Conn, "mcp", mcp.StatusVerb, mcp.StatusRequest{})
+		got, err := bus.Ask[mcp.Status](ctx, c.Conn, mcp.Name, mcp.StatusVerb, mcp.StatusRequest{})
 		k.running = err == nil
 		k.take(got, true)
 		return err
@@ -70,18 +70,24 @@ func (k *mcpKnown) take(got mcp.Status, live bool) {
 
 // stored reads from the store of this home what it holds of credentials.
 func (f *mcpFile) stored(ctx context.Context, names []string, k *mcpKnown) {
-	if _, err := os.Stat(f.e.Home.Data()); errors.Is(err, os.ErrNotExist) { // nothing has ever run here: nothing is stored, and no home is made for it
+	if !stores(f.e) {
 		for _, name := range names {
 			k.auth[name] = &mcp.AuthStatus{RequiresAuthorization: true, State: "authorization-required"}
 		}
 		return
 	}
 	err := f.e.WithMCP(ctx, func(ctx context.Context, c app.Client) error {
-		got, err := bus.Ask[mcp.Status](ctx, c.Conn, "mcp", mcp.StatusVerb, mcp.StatusRequest{Servers: names})
+		got, err := bus.Ask[mcp.Status](ctx, c.Conn, mcp.Name, mcp.StatusVerb, mcp.StatusRequest{Servers: names})
 		k.take(got, false)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.s.err, "note: what is stored of OAuth credentials cannot be read now: %s\n", flat(err.Error()))
 	}
+}
+
+// stores says whether anything is stored in this home. When nothing has ever run there, no home is made to look.
+func stores(e app.Env) bool {
+	_, err := os.Stat(e.Home.Data())
+	return !errors.Is(err, os.ErrNotExist)
 }

@@ -54,7 +54,7 @@ paste it here or give it to another jetclaw mcp login NAME --code.`,
 	c.Flags().StringVar(&code, "code", "", "the `code`, or the whole address, that the browser ended at")
 	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only print the address")
 	noCompletion(c, "code")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 
@@ -70,7 +70,7 @@ func ask[Res any](ctx context.Context, e app.Env, verb string, request any) (Res
 	ctx, cancel := context.WithTimeout(ctx, oauthTime)
 	defer cancel()
 	err := e.WithMCP(ctx, func(ctx context.Context, c app.Client) (err error) {
-		got, err = bus.Ask[Res](ctx, c.Conn, "mcp", verb, request)
+		got, err = bus.Ask[Res](ctx, c.Conn, mcp.Name, verb, request)
 		return err
 	})
 	return got, err
@@ -206,6 +206,6 @@ func (s *shell) mcpLogout() *cobra.Command {
 			return err
 		}),
 	}
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }

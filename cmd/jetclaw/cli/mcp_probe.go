@@ -50,7 +50,7 @@ filteredTools, approval, requestTimeoutMs, resources, prompts, listChanged, serv
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	c.ValidArgsFunction = s.completeServers(false)
+	c.ValidArgsFunction = s.completeServer
 	return c
 }
 
@@ -98,19 +98,31 @@ func (s *shell) mcpProbe(ctx context.Context, e app.Env, names map[string]defini
 	p := s.newMCPProgress(names)
 	defer p.end()
 	if saved(e, names) {
-		var got mcp.Probed
-		asking, cancel := context.WithTimeout(ctx, probeBound(names))
-		defer cancel()
-		err := e.WithDaemon(asking, func(ctx context.Context, c app.Client) (err error) {
-			got, err = bus.Ask[mcp.Probed](ctx, c.Conn, "mcp", mcp.ProbeVerb, mcp.ProbeRequest{Servers: serversOf(names)})
-			return err
-		})
+		got, err := probeThere(ctx, e, names)
 		kind := fault.KindOf(err)
 		if err == nil || !errors.Is(err, home.ErrNoEndpoint) && kind != fault.Unavailable && kind != fault.NotFound || ctx.Err() != nil {
 			return got, err
 		}
 	}
 	return e.ProbeMCP(ctx, patient(names), p.at)
+}
+
+// probeThere has the running jetclaw connect to servers. When one of them has to be logged in to, and no jetclaw runs, the service is
+// started for it: only that has what was stored of the login.
+func probeThere(ctx context.Context, e app.Env, names map[string]definition.Definition) (got mcp.Probed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, probeBound(names))
+	defer cancel()
+	with := e.WithDaemon
+	for _, d := range names {
+		if d.Auth == "oauth" && stores(e) {
+			with = e.WithMCP
+		}
+	}
+	err = with(ctx, func(ctx context.Context, c app.Client) (err error) {
+		got, err = bus.Ask[mcp.Probed](ctx, c.Conn, mcp.Name, mcp.ProbeVerb, mcp.ProbeRequest{Servers: serversOf(names)})
+		return err
+	})
+	return got, err
 }
 
 // saved says whether the configuration has these servers, unchanged and enabled, and a jetclaw of this very home is asked.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
@@ -14,8 +15,8 @@ type mcpProgress struct {
 	out     io.Writer // the terminal itself; nil: nobody looks
 	secrets *logs.Redactor
 
-	mu    sync.Mutex
-	shown bool // guarded by mu
+	mu   sync.Mutex
+	last string // guarded by mu; "": nothing is shown
 }
 
 func (s *shell) newMCPProgress(servers map[string]definition.Definition) *mcpProgress {
@@ -30,7 +31,7 @@ func (s *shell) newMCPProgress(servers map[string]definition.Definition) *mcpPro
 		text := "connecting"
 		switch {
 		case d.Downloads():
-			text = fmt.Sprintf("starting; %s may download the server first, which may take up to %s", d.Command, downloadTime)
+			text = fmt.Sprintf("starting; %s may download the server first, which may take a minute", d.Command)
 		case d.TransportName() == definition.Stdio:
 			text = "starting"
 		}
@@ -43,18 +44,19 @@ func (s *shell) newMCPProgress(servers map[string]definition.Definition) *mcpPro
 func (p *mcpProgress) at(name, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out == nil {
+	line := oneLine(p.secrets.Text(name + ": " + text))
+	if p.out == nil || strings.HasPrefix(p.last, line) { // what is shown says more
 		return
 	}
-	p.shown = true
-	fmt.Fprint(p.out, clearLine+oneLine(p.secrets.Text(name+": "+text)))
+	p.last = line
+	fmt.Fprint(p.out, clearLine+line)
 }
 
 // end clears the line.
 func (p *mcpProgress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
+	if p.last != "" {
 		fmt.Fprint(p.out, clearLine)
 	}
 	p.out = nil

@@ -45,8 +45,15 @@ func TestMCPWithoutServers(t *testing.T) {
 
 	none := `No MCP server named "nope" in ` + file + ". Run jetclaw mcp list to see configured servers."
 	for _, args := range [][]string{
-		{"show", "nope"}, {"doctor", "nope"}, {"probe", "nope"}, {"unset", "nope"}, {"tools", "nope", "--include", "a"},
-		{"configure", "nope", "--disable"}, {"login", "nope"}, {"logout", "nope"}, {"export", "claude", "nope"},
+		{"show", "nope"},
+		{"doctor", "nope"},
+		{"probe", "nope"},
+		{"unset", "nope"},
+		{"tools", "nope", "--include", "a"},
+		{"configure", "nope", "--disable"},
+		{"login", "nope"},
+		{"logout", "nope"},
+		{"export", "claude", "nope"},
 	} {
 		u.run(append([]string{"mcp"}, args...)...).want(t, 1, none)
 	}
@@ -94,7 +101,7 @@ func TestMCPRegistry(t *testing.T) {
 	add("files", "--include", "read_*, list", "--exclude", "a,b", "--exclude", "c", "--scope", "session", "--root", "/srv", "--elicitation",
 		"--", "npx", "-y", "--verbose", "pkg", "/srv")
 	add("docs", "--url", "https://mcp.example.com/mcp", "--transport", "streamable-http", "--auth", "oauth", "--oauth-scope", "docs.read",
-		"--oauth-client-secret", "env:DOCS_SECRET", "--ssl-verify", "false", "--ca-cert", "/etc/ca.pem", "--client-cert", "/c.pem", "--client-key", "/k.pem")
+		"--oauth-client-id", "me", "--oauth-client-secret", "env:DOCS_SECRET", "--ssl-verify", "false", "--ca-cert", "/etc/ca.pem", "--client-cert", "/c.pem", "--client-key", "/k.pem")
 	add("wiki", "--url", "https://wiki.example.com/mcp", "--header", "X-Team=a", "--header", "X-Other: b:c=d", "--disabled")
 
 	r := u.run("mcp", "list", "--json")
@@ -105,7 +112,7 @@ func TestMCPRegistry(t *testing.T) {
 		"files": {"command": "npx", "args": ["-y", "--verbose", "pkg", "/srv"], "toolFilter": {"include": ["read_*", "list"],
 			"exclude": ["a", "b", "c"]}, "scope": "session", "elicitation": true, "roots": ["/srv"]},
 		"docs": {"url": "https://mcp.example.com/mcp", "transport": "streamable-http", "auth": "oauth", "oauth": {"scope": "docs.read",
-			"clientSecret": "env:DOCS_SECRET"}, "sslVerify": false, "caCert": "/etc/ca.pem", "clientCert": "/c.pem", "clientKey": "/k.pem"},
+			"clientId": "me", "clientSecret": "env:DOCS_SECRET"}, "sslVerify": false, "caCert": "/etc/ca.pem", "clientCert": "/c.pem", "clientKey": "/k.pem"},
 		"wiki": {"url": "https://wiki.example.com/mcp", "headers": {"X-Team": "a", "X-Other": "b:c=d"}, "enabled": false}
 	}`)
 	if r := u.run("mcp", "list"); r.stdout != "MCP servers ("+file+"):\n- docs\n- files\n- memory\n- wiki\n" {
@@ -176,8 +183,14 @@ func TestMCPSet(t *testing.T) {
 	likeJSON(t, r.inJSON(t), `{"command": "uvx", "args": ["context7-mcp"], "approval": "approve"}`)
 	before := u.config()
 	for _, c := range []struct{ json, says string }{
-		{`{not json`, "JSON"}, {`[1,2]`, "object"}, {`{}`, "needs command or url"}, {`{"comand":"x"}`, `"command"`}, {`{"command":1}`, "command"},
-		{`{"url":"ftp://x"}`, "http"}, {`{"command":"a","url":"http://b"}`, "one of them"}, {`{"command":"a","approval":"always"}`, "approval"},
+		{`{not json`, "JSON"},
+		{`[1,2]`, "object"},
+		{`{}`, "needs command or url"},
+		{`{"comand":"x"}`, `"command"`},
+		{`{"command":1}`, "command"},
+		{`{"url":"ftp://x"}`, "http"},
+		{`{"command":"a","url":"http://b"}`, "one of them"},
+		{`{"command":"a","approval":"always"}`, "approval"},
 	} {
 		u.run("mcp", "set", "viaset", c.json).want(t, 2, c.says)
 	}
@@ -209,7 +222,7 @@ func TestMCPWrongFlags(t *testing.T) {
 		{"add n --command x --timeout abc", "must be a number of seconds"},
 		{"add n --command x --timeout -1", "must be a number of seconds"},
 		{"add n --command x --timeout NaN", "must be a number of seconds"},
-		{"add n --command x --approval alwyas", "must be auto or prompt or approve"},
+		{"add n --command x --approval mostly", "must be auto or prompt or approve"},
 		{"add n --command x --include ,", "--include names no tool"},
 		{"add n --url https://example.com/ --oauth-scope a", "need --auth oauth"},
 		{"configure a", "say what to change"},
@@ -220,7 +233,7 @@ func TestMCPWrongFlags(t *testing.T) {
 		{"tools a", "specify --include, --exclude, or --clear"},
 		{"list a", "does not take"},
 		{"show a b", "at most"},
-		{"frobnicate", `did you mean "`},
+		{"statsu", `did you mean "status"?`},
 		{"export claud", "claude, codex, gemini, cursor"},
 		{"import", "takes one file"},
 		{"import /no/such/file.json", "no such file"},
@@ -275,8 +288,10 @@ func TestMCPImportAndExport(t *testing.T) {
 		t.Error(all)
 	}
 	after := u.config()
-	for _, wrong := range []string{`{`, `{"mcpServers": 1}`, `{"mcpServers": {}}`, `{"mcpServers": {"x": {}}}`,
-		`{"mcpServers": {"x y": {"command": "a"}, "x  y": {"command": "b"}, "x+y": {"command": "b"}, "x/y": {"command": "b"}}}`} {
+	for _, wrong := range []string{
+		`{`, `{"mcpServers": 1}`, `{"mcpServers": {}}`, `{"mcpServers": {"x": {}}}`,
+		`{"mcpServers": {"x y": {"command": "a"}, "x  y": {"command": "b"}, "x+y": {"command": "b"}, "x/y": {"command": "b"}}}`,
+	} {
 		if r := u.runIn(wrong, "mcp", "import", "-"); r.code != 1 && r.code != 2 {
 			t.Errorf("%s: exit %d\n%s", wrong, r.code, r.stderr)
 		}

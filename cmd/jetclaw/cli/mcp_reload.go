@@ -29,7 +29,7 @@ needs no reload: it is taken up by itself. Exit code 1: the configuration cannot
 			}
 			var got mcp.Reloaded
 			err = f.e.WithDaemon(ctx, func(ctx context.Context, c app.Client) (err error) {
-				got, err = bus.Ask[mcp.Reloaded](ctx, c.Conn, "mcp", mcp.ReloadVerb, mcp.ReloadRequest{})
+				got, err = bus.Ask[mcp.Reloaded](ctx, c.Conn, mcp.Name, mcp.ReloadVerb, mcp.ReloadRequest{})
 				return err
 			})
 			if errors.Is(err, home.ErrNoEndpoint) {

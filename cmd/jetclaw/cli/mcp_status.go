@@ -68,7 +68,7 @@ type mcpStatusEntry struct {
 	SupportsParallelToolCalls bool                   `json:"supportsParallelToolCalls"`
 	Approval                  definition.Approval    `json:"approval"`
 	Scope                     definition.Scope       `json:"scope"`
-	*mcpLive                         // nil: no jetclaw runs
+	*mcpLive                                         // nil: no jetclaw runs
 }
 
 // mcpLive is what the running jetclaw says of a server.
@@ -197,8 +197,8 @@ func (e mcpStatusEntry) details() []string {
 	if l == nil {
 		return lines
 	}
-	if l.Server != nil {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("server: %s %s (protocol %s)", oneLine(l.Server.Name), oneLine(l.Server.Version), oneLine(l.Server.Protocol))))
+	if i := l.Server; i != nil {
+		lines = append(lines, fmt.Sprintf("server: %s (protocol %s)", oneLine(i.Name+" "+i.Version), oneLine(i.Protocol)))
 	}
 	lines = append(lines, fmt.Sprintf("connections: %d, calls: %d, waiting: %d", l.Connections, l.Calls, l.Waiting))
 	if len(l.PIDs) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,18 +42,19 @@ level    L0 reads, L1 changes what is the session's own: they run. L2 changes th
 egress   whether data can leave: fixed, to a place that the configuration names; chosen, to one that the model chooses
 repeat   whether a call whose process died is carried out again; else its outcome is unknown, and the model is told
 taints   what a result can be: untrusted, text from outside; private, about the person
+executor who carries calls out: builtin, or an MCP server (mcp-NAME). While it is paused, calls are answered at once that it is
 
 With --json it prints one object with tools: name, executor, level, egress, repeatable, untrusted, private, timeout_seconds,
-description and schema of each.`,
+description and schema of each, and paused_until where it is.`,
 		Example: "  jetclaw tools list\n  jetclaw tools list --json | jq -r '.tools[] | select(.level > 1).name'",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.visit(c.Context(), "tools list", func(ctx context.Context, _ app.Env, c app.Client) error {
-				got, err := bus.Ask[tools.Explained](ctx, c.Conn, "tools", "explain", tools.ExplainRequest{})
+				all, err := catalogues(ctx, c.Conn)
 				if err != nil {
 					return err
 				}
-				list := toolsOf(got.Tools)
+				list := toolsOf(all, time.Now())
 				if asJSON {
 					return s.writeJSON(toolList{list})
 				}
@@ -63,6 +65,20 @@ description and schema of each.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	noCompletion(c)
 	return c
+}
+
+// catalogues are what all executors offer.
+func catalogues(ctx context.Context, conn *bus.Conn) ([]toolv1.Catalogue, error) {
+	var all []toolv1.Catalogue
+	for after := ""; ; after = all[len(all)-1].Executor {
+		got, err := bus.Ask[tools.Explained](ctx, conn, "tools", "explain", tools.ExplainRequest{After: after})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, got.Tools...); !got.More || len(got.Tools) == 0 {
+			return all, nil
+		}
+	}
 }
 
 // toolList is what `tools list --json` prints.
@@ -81,15 +97,21 @@ type toolEntry struct {
 	Timeout     float64         `json:"timeout_seconds"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	// Paused is until when the executor is left alone: calls are answered at once that it is so.
+	Paused *time.Time `json:"paused_until,omitempty"`
 }
 
-func toolsOf(catalogues []toolv1.Catalogue) []toolEntry {
+func toolsOf(catalogues []toolv1.Catalogue, now time.Time) []toolEntry {
 	list := []toolEntry{}
 	for _, c := range catalogues {
+		var paused *time.Time
+		if c.Paused != nil && c.Paused.Until.After(now) {
+			paused = &c.Paused.Until
+		}
 		for _, t := range c.Tools {
 			list = append(list, toolEntry{
 				Name: t.Name, Executor: c.Executor, Level: t.Level, Egress: t.Egress, Repeatable: t.Again, Untrusted: t.Untrusted,
-				Private: t.Private, Timeout: t.Timeout.Seconds(), Description: t.Description, Schema: t.Schema,
+				Private: t.Private, Timeout: t.Timeout.Seconds(), Description: t.Description, Schema: t.Schema, Paused: paused,
 			})
 		}
 	}
@@ -105,9 +127,13 @@ func (s *shell) showTools(list []toolEntry) error {
 	var t columns
 	t.row("tool", "level", "egress", "repeat", "taints", "executor", "what it does")
 	for _, e := range list {
+		executor := flat(e.Executor)
+		if e.Paused != nil {
+			executor += ", paused until " + e.Paused.UTC().Format("15:04:05Z")
+		}
 		first, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		t.row(flat(e.Name), e.Level.String(), orDash(string(e.Egress)), map[bool]string{true: "yes", false: "no"}[e.Repeatable],
-			orDash(taints(e.Untrusted, e.Private)), flat(e.Executor), oneLine(first))
+			orDash(taints(e.Untrusted, e.Private)), executor, oneLine(first))
 	}
 	return t.print(s.out)
 }

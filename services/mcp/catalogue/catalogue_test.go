@@ -157,8 +157,12 @@ func TestLevels(t *testing.T) {
 		for mode, level := range map[definition.Approval]toolv1.Level{
 			"": c.prompt, "some": toolv1.L2, definition.Prompt: c.prompt, definition.Auto: c.auto, definition.Approve: c.approve,
 		} {
+			egress := c.egress
+			if mode != definition.Auto && mode != definition.Approve { // nobody has chosen to take the server's word
+				egress = toolv1.Chosen
+			}
 			got := one(definition.Definition{Approval: mode}, c.tool)
-			if got.Level != level || got.Egress != c.egress || got.Again != c.again || (got.Warning != "") != c.warns || !got.Untrusted || got.Private || !got.AnyArgs {
+			if got.Level != level || got.Egress != egress || got.Again != c.again || (got.Warning != "") != c.warns || !got.Untrusted || got.Private || !got.AnyArgs {
 				t.Errorf("%s, approval %q: %+v", c.name, mode, got)
 			}
 		}

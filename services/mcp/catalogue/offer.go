@@ -42,7 +42,9 @@ func offered(name string, d definition.Definition, t Tool, told *findings) entry
 	e.readOnly = e.annotated && *t.ReadOnly
 	e.tool.Name, e.tool.Description, e.tool.Schema = name, about, schema
 	e.tool.Again = e.tool.Again || says(t.Idempotent)
-	if t.OpenWorld != nil && !*t.OpenWorld {
+	// That nothing leaves is the server's word, too: it counts where the owner has chosen to take that.
+	believed := d.ApprovalMode() == definition.Auto || d.ApprovalMode() == definition.Approve
+	if believed && t.OpenWorld != nil && !*t.OpenWorld {
 		e.tool.Egress = toolv1.Fixed
 	}
 	if says(t.Destructive) {

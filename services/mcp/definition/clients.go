@@ -44,8 +44,9 @@ func ParseClients(data []byte) (map[string]Definition, []Issue, error) {
 		} else {
 			all[name] = d
 		}
+		shown := printable(name[:min(len(name), MaxName)])
 		for _, i := range r.issues.found {
-			c.found = append(c.found, Issue{Level: i.Level, Message: printable(name) + ": " + i.Message})
+			c.found = append(c.found, Issue{Level: i.Level, Message: shown + ": " + i.Message})
 		}
 	}
 	return all, c.found, nil
@@ -96,7 +97,7 @@ func (r client) server(raw json.RawMessage) (Definition, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(e)) {
 		if !slices.Contains(settings, key) {
-			r.issues.add(LevelInfo, "", "%q is not taken over", key)
+			r.issues.add(LevelInfo, "", "%q is not taken over", key[:min(len(key), MaxName)])
 			delete(e, key)
 		}
 	}
@@ -197,7 +198,7 @@ func (r client) oauth(e entry) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(nested["oauth"], key) {
-			r.issues.add(LevelInfo, "", "%q is not taken over", "oauth."+key)
+			r.issues.add(LevelInfo, "", "%q is not taken over", "oauth."+key[:min(len(key), MaxName)])
 			delete(o, key)
 		}
 	}

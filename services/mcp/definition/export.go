@@ -10,8 +10,6 @@ import (
 )
 
 // Clients are those that Export writes for.
-//
-//nolint:gochecknoglobals // a constant
 var Clients = []string{"claude", "codex", "cursor", "gemini"}
 
 // Export writes servers in the form of another client: JSON, and TOML for codex. No secret is written: a reference to a variable

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -73,14 +72,14 @@ func object(data []byte) (entry, error) {
 	if err := dec.Decode(&raw); err != nil {
 		return nil, syntax(err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	if len(bytes.TrimSpace(data[dec.InputOffset():])) > 0 {
 		return nil, errors.New("there is something behind the JSON object")
 	}
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, errors.New("must be a JSON object")
 	}
 	if key := twice(raw); key != "" {
-		return nil, fmt.Errorf("key %q is given twice", key)
+		return nil, fmt.Errorf("key %q is given twice", key[:min(len(key), MaxName)])
 	}
 	var e entry
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -164,7 +163,7 @@ func (e entry) ours(c *checks) error {
 	return nil
 }
 
-// transport is the name of a transport as other clients write it; "stdio" is dropped where a command says so already.
+// transport is our name of a transport that other clients write in several ways.
 func (e entry) transport(key string, raw json.RawMessage) (string, error) {
 	var name string
 	if json.Unmarshal(raw, &name) != nil {
@@ -221,6 +220,9 @@ func (e entry) known(prefix string, keys []string, elsewhere map[string]string) 
 	for _, key := range slices.Sorted(maps.Keys(e)) {
 		if slices.Contains(keys, key) {
 			continue
+		}
+		if len(key) > MaxName {
+			return fmt.Errorf("unknown key %q…; known here: %s", prefix+key[:MaxName], strings.Join(keys, ", "))
 		}
 		if name, ok := elsewhere[prefix+key]; ok {
 			return fmt.Errorf("unknown key %q; here it is %s", prefix+key, name)

@@ -110,11 +110,11 @@ func byForm(text string) []span {
 	for _, f := range secret.Find(text) {
 		found = append(found, span{f.Start, f.End})
 	}
-	if i := strings.Index(text, "://"); i > 0 && len(found) == 0 {
+	if i := strings.Index(text, "://"); i > 0 {
 		start := strings.LastIndexAny(text[:i], " =\"'<(,;") + 1
-		found = addressSecrets(text[start:], start)
+		found = append(found, addressSecrets(text[start:], start)...)
 	}
-	return found
+	return sorted(found)
 }
 
 // option finds the secret in an argument of a command line: the value of --token, of --token=…, of API_KEY=… and of a header

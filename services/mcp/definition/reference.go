@@ -187,6 +187,11 @@ func (s setting) secret(ref string, whole bool) bool {
 func (d Definition) Resolve(value func(ref string) (string, error)) (Definition, []string, error) {
 	r := resolution{value: value, known: map[string]bool{}}
 	resolved := d.rewrite(r.text)
+	if len(r.problems) == 0 && d.URL != "" {
+		if _, err := parseAddress(resolved.URL); err != nil {
+			r.problems = append(r.problems, fmt.Errorf("url: %w", err))
+		}
+	}
 	if len(r.problems) > 0 {
 		return Definition{}, nil, errors.Join(r.problems...)
 	}

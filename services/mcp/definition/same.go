@@ -44,10 +44,11 @@ func (d Definition) Connects() Definition {
 // Endpoint identifies where the tools run, for a person and for the approvals that hold there: the launch text, the names of
 // variables and headers, and a digest that changes with everything of it, secrets included. No secret can be read from it.
 func (d Definition) Endpoint() string {
+	n := d.normal()
 	where := Definition{
-		Command: d.Command, Args: d.Args, Env: d.Env, Cwd: d.Cwd,
-		URL: d.URL, Transport: d.TransportName(), Headers: d.Headers, Auth: d.Auth, OAuth: d.OAuth,
-		SSLVerify: d.normal().SSLVerify, CACert: d.CACert, ClientCert: d.ClientCert, ClientKey: d.ClientKey,
+		Command: n.Command, Args: n.Args, Env: n.Env, Cwd: n.Cwd,
+		URL: n.URL, Transport: n.Transport, Headers: n.Headers, Auth: n.Auth, OAuth: n.OAuth,
+		SSLVerify: n.SSLVerify, CACert: n.CACert, ClientCert: n.ClientCert, ClientKey: n.ClientKey,
 	}
 	text := d.Launch()
 	if names := slices.Sorted(maps.Keys(d.Env)); len(names) > 0 {

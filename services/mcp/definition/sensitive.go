@@ -32,8 +32,6 @@ func sensitive(name, value string) bool {
 }
 
 // harmless end names of what is about a secret and is none.
-//
-//nolint:gochecknoglobals // a constant
 var harmless = []string{
 	"file", "path", "dir", "directory", "folder", "url", "uri", "endpoint", "host", "port", "id", "name", "type", "mode", "env", "var",
 	"header", "field", "prefix", "provider", "store", "policy", "expiry", "ttl", "timeout", "age", "length", "size", "count", "limit",

@@ -6,8 +6,6 @@ import (
 )
 
 // settings are the keys of a Definition.
-//
-//nolint:gochecknoglobals // a constant
 var settings = []string{
 	"command", "args", "env", "cwd", "url", "transport", "headers", "auth", "oauth", "sslVerify", "caCert", "clientCert", "clientKey",
 	"requestTimeoutMs", "connectionTimeoutMs", "idleTimeoutMs", "toolFilter", "supportsParallelToolCalls", "approval", "scope",
@@ -15,8 +13,6 @@ var settings = []string{
 }
 
 // nested are the keys of its sections.
-//
-//nolint:gochecknoglobals // a constant
 var nested = map[string][]string{
 	"oauth":      {"scope", "redirectUrl", "clientMetadataUrl", "clientId", "clientSecret"},
 	"toolFilter": {"include", "exclude"},
@@ -24,7 +20,7 @@ var nested = map[string][]string{
 
 // moved are settings of other clients, and what they are called here.
 //
-//nolint:gochecknoglobals // a constant
+//nolint:gosec // names, no credentials
 var moved = map[string]string{
 	"timeout":              "requestTimeoutMs, in milliseconds",
 	"httpUrl":              "url",

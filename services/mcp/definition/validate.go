@@ -133,8 +133,6 @@ func checkAddress(text string) error {
 }
 
 // ownHeaders are written by the transport.
-//
-//nolint:gochecknoglobals // a constant
 var ownHeaders = []string{
 	"accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version",
 	"mcp-session-id", "te", "trailer", "transfer-encoding", "upgrade",

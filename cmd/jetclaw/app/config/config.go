@@ -3,7 +3,8 @@
 // Everything has a default, so that a missing file is a complete configuration. What is in the file is read strictly: an
 // unknown key, a wrong type, a key given twice or a value out of range is a Problem with file, line and column, and all of
 // them are reported at once. What is allowed but has a consequence is a Warning that names it. Secrets stand in the file
-// as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them.
+// as references (env:NAME, file:PATH) only; they are resolved by Resolve, when something is about to use them. An MCP server may
+// have its own as others write them: those are a warning.
 package config
 
 import (

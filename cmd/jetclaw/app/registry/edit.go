@@ -182,7 +182,8 @@ func (e *editor) change(mv *ast.MappingValueNode, last, next int, old, wanted ob
 	was, _ := old.get(name)
 	section, isSection := v.(object)
 	before, _ := was.(object)
-	if m, ok := mv.Value.(*ast.MappingNode); ok && isSection && !m.IsFlowStyle && len(m.Values) > 0 {
+	m, ok := mv.Value.(*ast.MappingNode)
+	if empty := len(section) == 0 && name != "servers"; ok && isSection && !empty && !m.IsFlowStyle && len(m.Values) > 0 {
 		return e.section(m, key.Position.Line, next, before, section)
 	}
 	colon, err := e.colon(e.offset(key.Position.Line, key.Position.Column))

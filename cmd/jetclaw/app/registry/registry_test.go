@@ -16,21 +16,20 @@ import (
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 )
 
-// adder is set where this binary is started as a process of its own that adds servers.
+// adder is set where this binary is started as a process of its own that adds servers in its folder.
 const adder = "JETCLAW_TEST_ADDER"
 
 func TestMain(m *testing.M) {
-	if arg := os.Getenv(adder); arg != "" {
-		os.Exit(add(arg))
+	if name := os.Getenv(adder); name != "" {
+		os.Exit(add(name))
 	}
 	os.Exit(m.Run())
 }
 
 // add is what each of several processes does at once: a server for each of ten edits, and a count in one that all change.
-func add(arg string) int {
-	name, file, _ := strings.Cut(arg, "=")
+func add(name string) int {
 	for i := range 10 {
-		err := Edit(context.Background(), file, func(all map[string]definition.Definition) error {
+		err := Edit(context.Background(), "jetclaw.yaml", func(all map[string]definition.Definition) error {
 			all[fmt.Sprintf("%s-%d", name, i)] = definition.Definition{Command: name}
 			all["count"] = definition.Definition{Command: "x", RequestTimeoutMs: all["count"].RequestTimeoutMs + 1}
 			return nil
@@ -299,7 +298,8 @@ func TestProcessesLoseNothing(t *testing.T) {
 	for i := range processes {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		out := &strings.Builder{}
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=p%d=%s", adder, i, file))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=p%d", adder, i))
+		cmd.Dir = filepath.Dir(file)
 		cmd.Stderr = out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -109,21 +109,21 @@ func (b blockStyle) value(v any, indent, column int) string {
 		if len(v) == 0 {
 			return " {}" + b.newline
 		}
-		out := b.newline
+		var out strings.Builder
 		for _, e := range v {
-			out += b.pair(e, indent+b.step)
+			out.WriteString(b.pair(e, indent+b.step))
 		}
-		return out
+		return b.newline + out.String()
 	case []string:
 		line := " " + flow.value(v)
 		if len(v) == 0 || column+len(line) <= maxLine {
 			return line + b.newline
 		}
-		out := b.newline
+		var out strings.Builder
 		for _, text := range v {
-			out += strings.Repeat(" ", indent+b.step) + "- " + flow.text(text) + b.newline
+			out.WriteString(strings.Repeat(" ", indent+b.step) + "- " + flow.text(text) + b.newline)
 		}
-		return out
+		return b.newline + out.String()
 	}
 	return " " + flow.value(v) + b.newline
 }

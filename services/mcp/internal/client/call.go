@@ -80,7 +80,8 @@ type call struct {
 	mu    sync.Mutex
 	over  bool
 	limit time.Duration
-	end   time.Time // MaxCall
+	due   time.Time // when it is too late
+	last  time.Time // MaxCall: due is never after it
 	clock *time.Timer
 }
 
@@ -88,19 +89,32 @@ type call struct {
 func (c *call) begin(limit time.Duration, asking func() bool, late func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.limit, c.end = limit, time.Now().Add(MaxCall)
-	c.clock = time.AfterFunc(c.left(), func() {
+	now := time.Now()
+	c.limit, c.last = limit, now.Add(MaxCall)
+	c.clock = time.AfterFunc(MaxCall, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if asking() && time.Now().Before(c.end) { // a person takes longer than a server
-			c.clock.Reset(c.left())
-			return
+		now := time.Now()
+		switch {
+		case c.over:
+		case now.Before(c.due): // it rang while it was set anew
+			c.clock.Reset(c.due.Sub(now))
+		case asking() && now.Before(c.last): // a person takes longer than a server
+			c.set(now)
+		default:
+			late()
 		}
-		late()
 	})
+	c.set(now)
 }
 
-func (c *call) left() time.Duration { return min(c.limit, time.Until(c.end)) }
+// set gives the call its whole limit again.
+func (c *call) set(now time.Time) {
+	if c.due = now.Add(c.limit); c.due.After(c.last) {
+		c.due = c.last
+	}
+	c.clock.Reset(c.due.Sub(now))
+}
 
 // note is progress.
 func (c *call) note(p Progress) {
@@ -109,7 +123,7 @@ func (c *call) note(p Progress) {
 	if c.over || c.clock == nil {
 		return
 	}
-	c.clock.Reset(c.left())
+	c.set(time.Now())
 	if c.progress != nil {
 		c.progress(p)
 	}
@@ -119,7 +133,7 @@ func (c *call) rewind() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over && c.clock != nil {
-		c.clock.Reset(c.left())
+		c.set(time.Now())
 	}
 }
 

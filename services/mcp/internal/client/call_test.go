@@ -57,7 +57,7 @@ func TestCallCancelled(t *testing.T) {
 			seen <- ctx.Err()
 			return text("late"), nil
 		})
-		s := connect(t, options(real(server)))
+		s := connect(t, options(behind(server)))
 		why := errors.New("nobody waits any more")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
@@ -95,7 +95,7 @@ func TestCallProgress(t *testing.T) {
 					}
 					return text("done"), nil
 				})
-				s := connect(t, options(real(server)))
+				s := connect(t, options(behind(server)))
 				var told []client.Progress
 				r, err := s.Call(t.Context(), "work", nil, func(p client.Progress) { told = append(told, p) })
 				if tc.end > 0 {
@@ -127,7 +127,7 @@ func TestCallErrors(t *testing.T) {
 		tool(server, "breaks", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return nil, errors.New("oops")
 		})
-		s := connect(t, options(real(server)))
+		s := connect(t, options(behind(server)))
 		if r, err := s.Call(t.Context(), "fails", nil, nil); err != nil || !r.IsError {
 			t.Errorf("a failure of the tool: %v %v", r, err)
 		}
@@ -210,7 +210,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		server.AddPrompt(&mcp.Prompt{Name: "p"}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Description: r.Params.Arguments["k"]}, nil
 		})
-		s := connect(t, options(real(server)))
+		s := connect(t, options(behind(server)))
 		if i := s.Info(); !i.Resources || !i.Prompts {
 			t.Errorf("%+v", i)
 		}

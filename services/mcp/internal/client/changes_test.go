@@ -18,10 +18,12 @@ import (
 func TestChanged(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			server := newServer(&mcp.ServerOptions{HasTools: true, HasPrompts: true})
+			server := newServer(&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
+				Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{ListChanged: true},
+			}})
 			tool(server, "a", nil)
 			told := make(chan client.Kind, 10)
-			o := options(real(server))
+			o := options(behind(server))
 			o.Legacy = legacy
 			o.Changed = func(k client.Kind) { told <- k }
 			s := connect(t, o)
@@ -111,7 +113,7 @@ func TestElicit(t *testing.T) {
 				}
 				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": form}}, nil
 			})
-			o := options(real(server))
+			o := options(behind(server))
 			o.Legacy = legacy
 			var mu sync.Mutex
 			var asked string

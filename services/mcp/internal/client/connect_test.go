@@ -21,7 +21,7 @@ func TestConnectModern(t *testing.T) {
 		tool(server, "echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return text(string(r.Params.Arguments)), nil
 		})
-		s := connect(t, options(real(server)))
+		s := connect(t, options(behind(server)))
 		want := client.Info{
 			Name: "real", Version: "2", Protocol: "2026-07-28", Instructions: "use it well",
 			Tools: true, ListChanged: client.ListChanged{Tools: true},

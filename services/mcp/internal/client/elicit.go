@@ -23,7 +23,7 @@ func (s *Session) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elic
 	}
 	schema, err := json.Marshal(p.RequestedSchema)
 	if err != nil || len(schema) > maxForm || len(p.Message) > maxQuestion {
-		return decline, nil //nolint:nilerr // a form that cannot be shown
+		return decline, nil // a form that cannot be shown
 	}
 	ctx, release := s.life.tie(ctx)
 	defer release(nil)

@@ -155,7 +155,7 @@ func (s *Session) gone() error {
 // translate finds in the SDK's error what it is about. session is a session's id: it is a secret.
 func translate(err error, session string) error {
 	for _, find := range []func(error) error{
-		as[*RefusedError], as[*authError], as[*StatusError], as[*answerError], as[*addressError], as[*TimeoutError], as[*reachError],
+		as[*RefusedError], as[*authError], as[*StatusError], as[*answerError], as[*addressError], as[*TimeoutError], as[*reachError], as[*RPCError],
 	} {
 		if found := find(err); found != nil {
 			return found
@@ -164,11 +164,11 @@ func translate(err error, session string) error {
 	if broken, ok := errors.AsType[*brokenError](err); ok && !isEnd(broken) {
 		return fmt.Errorf("%w: %s", ErrClosed, safe(broken.error.Error(), session))
 	}
+	if reach, ok := errors.AsType[*url.Error](err); ok && !errors.Is(err, ErrClosed) {
+		return &reachError{safe(reach.Err.Error(), session)}
+	}
 	if isEnd(err) {
 		return ErrClosed
-	}
-	if reach, ok := errors.AsType[*url.Error](err); ok {
-		return &reachError{safe(reach.Err.Error(), session)}
 	}
 	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && !ofSDK(rpc) {
 		return &RPCError{Code: rpc.Code, Message: line(rpc.Message, maxMessage)}

@@ -72,7 +72,7 @@ func (l *link) Connect(ctx context.Context) (mcp.Connection, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.aborted {
-		go conn.Close()
+		go func() { _ = conn.Close() }()
 		return nil, ErrClosed
 	}
 	l.conn = conn
@@ -109,7 +109,7 @@ func (l *link) abort() {
 	l.tied.end(ErrClosed)
 	closePipe(pipe) // before the connection: its Close waits for a write that hangs
 	if conn != nil {
-		conn.Close()
+		_ = conn.Close() // it has no goodbye to fail with: what it sends has been ended
 	}
 	if l.http != nil {
 		l.http.CloseIdleConnections()

@@ -53,8 +53,8 @@ func pipes() (ours, theirs client.Pipe) {
 	return client.Pipe{Reader: r1, Writer: w2}, client.Pipe{Reader: r2, Writer: w1}
 }
 
-// real is a server of the SDK behind pipes.
-func real(server *mcp.Server) func(context.Context) (client.Pipe, error) {
+// behind is a server of the SDK behind pipes.
+func behind(server *mcp.Server) func(context.Context) (client.Pipe, error) {
 	return func(context.Context) (client.Pipe, error) {
 		ours, theirs := pipes()
 		_, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: theirs.Reader, Writer: theirs.Writer}, nil)

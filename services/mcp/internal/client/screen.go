@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // screen stands between the SDK and the network. It has to be there, and not around the SDK's connection, because the SDK
@@ -200,7 +202,7 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 		drop(resp)
 		return nil, &StatusError{status}
 	}
-	var rpc *jsonrpc.Error
+	var said *RPCError
 	if kind == "application/json" {
 		full, err := whole(resp)
 		if err != nil {
@@ -209,28 +211,41 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 		resp = full
 		data, _ := io.ReadAll(resp.Body) // it is in memory
 		resp.Body = io.NopCloser(bytes.NewReader(data))
-		if msg, err := jsonrpc.DecodeMessage(data); err == nil {
-			if r, ok := msg.(*jsonrpc.Response); ok {
-				rpc, _ = errors.AsType[*jsonrpc.Error](r.Error)
-			}
-		}
+		said = errorIn(data)
 	}
 	// A session that the server does not know is a 404. Some explain that in a JSON-RPC error, which the SDK would hand to the
 	// caller as one about the request; some answer 400, with that error alone.
-	if session && (status == http.StatusNotFound || status == http.StatusBadRequest && rpc != nil && ofSession(rpc)) {
+	if session && (status == http.StatusNotFound || status == http.StatusBadRequest && said != nil && ofSession(said)) {
 		drop(resp)
 		resp.StatusCode, resp.Status, resp.Body, resp.ContentLength = http.StatusNotFound, "404 Not Found", http.NoBody, 0
 		return resp, nil
 	}
-	if rpc != nil || req.Method == http.MethodGet {
-		return resp, nil
+	switch {
+	case said != nil && said.Code == mcp.CodeUnsupportedProtocolVersion, req.Method == http.MethodGet:
+		return resp, nil // the SDK knows what to do
+	case said != nil:
+		return nil, said // the SDK does not take one without an id
 	}
 	drop(resp)
 	return nil, &StatusError{status}
 }
 
+// errorIn finds a JSON-RPC error.
+func errorIn(data []byte) *RPCError {
+	var m struct {
+		Error *struct {
+			Code    int64  `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil || m.Error == nil {
+		return nil //nolint:nilerr // then it is not one
+	}
+	return &RPCError{Code: m.Error.Code, Message: line(m.Error.Message, maxMessage)}
+}
+
 // ofSession recognises what the TypeScript SDK's servers say after a restart.
-func ofSession(e *jsonrpc.Error) bool {
+func ofSession(e *RPCError) bool {
 	return e.Code == -32000 && strings.Contains(strings.ToLower(e.Message), "session")
 }
 

@@ -23,7 +23,7 @@ func (s *screen) listen(req *http.Request) (*http.Response, error) {
 	ch := make(chan answer, 1)
 	first := !s.listened.Swap(true)
 	go func() { // it ends with the request's context or the connection
-		resp, err := s.send(req)
+		resp, err := s.send(req) //nolint:bodyclose // by whoever takes the answer
 		ch <- answer{resp, err}
 	}()
 	wait := time.NewTimer(headerTime)
@@ -42,7 +42,7 @@ func (s *screen) listen(req *http.Request) (*http.Response, error) {
 	ctx, release := s.tied.tie(req.Context())
 	out, in := io.Pipe()
 	go func() {
-		defer in.Close()
+		defer func() { _ = in.Close() }() // it never fails
 		a := <-ch
 		if a.err != nil {
 			in.CloseWithError(a.err)

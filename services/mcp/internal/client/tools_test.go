@@ -20,7 +20,7 @@ func TestManyTools(t *testing.T) {
 		for i := range 5000 {
 			tool(server, fmt.Sprintf("t%04d", i), nil)
 		}
-		s := connect(t, options(real(server)))
+		s := connect(t, options(behind(server)))
 		for range 2 { // the second list is no copy of the first
 			tools, err := s.Tools(t.Context())
 			if err != nil || len(tools) != 5000 {
@@ -99,7 +99,7 @@ func TestToolsWithoutEnd(t *testing.T) {
 }
 
 func TestNoTools(t *testing.T) {
-	s := connect(t, options(real(newServer(&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}}))))
+	s := connect(t, options(behind(newServer(&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}}))))
 	if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 0 {
 		t.Errorf("%v %v", tools, err)
 	}
@@ -110,11 +110,11 @@ func BenchmarkCall(b *testing.B) {
 	tool(server, "echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return text(string(r.Params.Arguments)), nil
 	})
-	s, err := client.Connect(b.Context(), options(real(server)))
+	s, err := client.Connect(b.Context(), options(behind(server)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close(b.Context())
+	b.Cleanup(func() { _ = s.Close(context.Background()) })
 	args := json.RawMessage(`{"a":1}`)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,7 +6,7 @@ import (
 )
 
 // colours are what programs write to a terminal.
-var colours = regexp.MustCompile(`\x1b\[[0-9;:?]*[ -/]*[@-~]`)
+var colours = regexp.MustCompile(`\x1b\[[0-9;:?]*[\x20-\x2f]*[\x40-\x7e]`)
 
 // clean makes a text of a server fit to be shown: valid UTF-8, no control characters but line breaks and tabs.
 func clean(s string) string {

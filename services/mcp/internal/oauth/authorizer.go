@@ -41,7 +41,7 @@ func (a *Authorizer) Authorization(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t.Refresh != "" && !t.aliveAt(a.k.Now().Add(early)) {
+	if t.dueAt(a.k.Now()) {
 		next, err := a.k.renewed(ctx, a.name, a.d, t.ID)
 		var login *ErrLogin
 		switch {
@@ -96,7 +96,7 @@ func (a *Authorizer) stale(t tokens) bool {
 	if a.last != t.ID {
 		return true
 	}
-	if t.Renewed.IsZero() || a.k.Now().Sub(t.Renewed) >= graceFor || a.excused == maxExcused {
+	if !t.Renewed || a.k.Now().Sub(t.Got) >= graceFor || a.excused == maxExcused {
 		return false
 	}
 	a.excused++

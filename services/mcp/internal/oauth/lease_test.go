@@ -74,7 +74,7 @@ func TestLoserWaits(t *testing.T) {
 			t.Errorf("it did not wait: %s", header)
 		default:
 		}
-		put(func(rec *record) { rec.Tokens, rec.Lease = &tokens{ID: "new", Access: "new"}, nil })
+		put(func(rec *record) { rec.Tokens, rec.Lease = &tokens{ID: "new", Access: "new", Got: time.Now()}, nil })
 		if header := <-got; header != "Bearer new" {
 			t.Errorf("header %q", header)
 		}
@@ -179,7 +179,7 @@ func TestOthersWriteDuringRefresh(t *testing.T) {
 		needsLogin(t, err)
 	})
 	r.works(r.Authorizer("docs", r.d))
-	if rec := r.record(); rec.Pending == nil || !rec.StepUp || rec.Lease != nil || rec.Tokens.Renewed.IsZero() {
+	if rec := r.record(); rec.Pending == nil || !rec.StepUp || rec.Lease != nil || !rec.Tokens.Renewed {
 		t.Errorf("record %+v", rec)
 	}
 }
@@ -196,7 +196,7 @@ func TestLoginDuringRefresh(t *testing.T) {
 		}
 	})
 	r.works(r.Authorizer("docs", r.d))
-	if rec := r.record(); !rec.Tokens.Renewed.IsZero() || len(r.as.revoked) != 0 {
+	if rec := r.record(); rec.Tokens.Renewed || len(r.as.revoked) != 0 {
 		t.Errorf("the tokens are not those of the login: %+v, revoked %v", rec.Tokens, r.as.revoked)
 	}
 }
@@ -214,7 +214,7 @@ func TestCallerGivesUp(t *testing.T) {
 	}
 	close(goOn)
 	r.Close()
-	if rec := r.record(); rec.Tokens.Renewed.IsZero() || rec.Lease != nil {
+	if rec := r.record(); !rec.Tokens.Renewed || rec.Lease != nil {
 		t.Errorf("record %+v", rec)
 	}
 }

@@ -53,10 +53,10 @@ type tokens struct {
 	ID      string    `json:"id"` // changes with each answer, also when the tokens do not
 	Access  string    `json:"access"`
 	Refresh string    `json:"refresh,omitempty"`
+	Got     time.Time `json:"got"`
 	Expires time.Time `json:"expires,omitzero"` // of Access; zero: not said
 	Scope   []string  `json:"scope,omitempty"`
-	// Renewed is when a refresh brought them; zero after a login.
-	Renewed time.Time `json:"renewed,omitzero"`
+	Renewed bool      `json:"renewed,omitempty"` // a refresh brought them, not a login
 	// Dead: the access token is used no more and cannot be renewed.
 	Dead bool `json:"dead,omitempty"`
 }
@@ -99,6 +99,11 @@ func (r record) tokensFor(resource string, now time.Time) (*tokens, string) {
 		return nil, "the login has ended"
 	}
 	return r.Tokens, ""
+}
+
+// dueAt says whether it is time for a refresh: shortly before the end, and not at once where tokens live that short.
+func (t *tokens) dueAt(now time.Time) bool {
+	return t.Refresh != "" && !t.aliveAt(now.Add(min(early, max(0, t.Expires.Sub(t.Got)/4))))
 }
 
 func (t *tokens) aliveAt(now time.Time) bool {

@@ -114,7 +114,7 @@ func (k *Keeper) renew(ctx context.Context, name string, d definition.Definition
 	if err != nil {
 		return k.failed(ctx, name, stale, holder, r, err)
 	}
-	t.ID, t.Renewed = rand.Text(), k.Now()
+	t.ID, t.Renewed = rand.Text(), true
 	if t.Refresh == "" {
 		t.Refresh = r.Tokens.Refresh
 	}

@@ -35,6 +35,46 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// TestShortLives: tokens that live shorter than the time before their end at which others are renewed are not renewed for each call.
+func TestShortLives(t *testing.T) {
+	r := newRig(t)
+	r.as.lifetime = 8
+	r.login()
+	a := r.Authorizer("docs", r.d)
+	r.works(a)
+	r.clock.pass(5 * time.Second)
+	r.works(a)
+	if n := len(r.as.uses()); n != 0 {
+		t.Errorf("%d refreshes", n)
+	}
+	r.clock.pass(2 * time.Second)
+	r.works(a)
+	r.works(a)
+	if n := len(r.as.uses()); n != 1 {
+		t.Errorf("%d refreshes, want 1", n)
+	}
+}
+
+// TestLateRefusals: refusals that come after a refresh are put down to the token before it, but not for ever.
+func TestLateRefusals(t *testing.T) {
+	r := newRig(t)
+	r.login()
+	a := r.Authorizer("docs", r.d)
+	r.as.endAccess()
+	r.works(a)
+	for range maxExcused {
+		if retry, err := a.Refused(t.Context(), http.StatusUnauthorized, "Bearer"); !retry || err != nil {
+			t.Fatalf("retry %v, %v", retry, err)
+		}
+	}
+	if n := len(r.as.uses()); n != 1 {
+		t.Errorf("%d refreshes, want 1", n)
+	}
+	if retry, err := a.Refused(t.Context(), http.StatusUnauthorized, "Bearer"); !retry || err != nil || len(r.as.uses()) != 2 {
+		t.Errorf("retry %v, %v, %d refreshes, want 2", retry, err, len(r.as.uses()))
+	}
+}
+
 // TestRefreshKeepsWhatIsNotSaid: an answer may leave out the refresh token and the scope, and bring the same access token.
 func TestRefreshKeepsWhatIsNotSaid(t *testing.T) {
 	r := newRig(t)

@@ -149,7 +149,7 @@ func readTokens(body []byte, now time.Time) (tokens, error) {
 	case !isToken(said.Access) || said.Refresh != "" && !isToken(said.Refresh):
 		return tokens{}, fmt.Errorf("the token has characters that none may have, or more than %d bytes", maxToken)
 	}
-	t := tokens{Access: said.Access, Refresh: said.Refresh, Scope: scopes(said.Scope)}
+	t := tokens{Access: said.Access, Refresh: said.Refresh, Scope: scopes(said.Scope), Got: now}
 	if said.ExpiresIn != "" {
 		seconds, err := strconv.ParseFloat(said.ExpiresIn.String(), 64)
 		if err != nil || math.IsNaN(seconds) || seconds < 0 {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+)
+
+// callsTools says whether a mix is about tool calls.
+func callsTools(mix string) bool { return mix == mixTools || mix == mixMCP }
+
+// effects adds what calls have done, and which may be carried out twice.
+func (k *killRun) effects(ev *judge.Evidence) (err error) {
+	if callsTools(k.o.mix) {
+		ev.Again = map[string]bool{"now": true, peerName + "__" + fakemcp.Look: true}
+	}
+	switch k.o.mix {
+	case mixTools:
+		ev.Lines, err = linesOf(k.home.Workspace())
+	case mixMCP:
+		ev.Lines, err = fakemcp.Ledger(k.ledgerFile()).Effects(fakemcp.Append)
+	}
+	return err
+}
+
+// ledgerFile is where the MCP server writes down what it has done.
+func (k *killRun) ledgerFile() string { return filepath.Join(k.dir, "ledger") }
+
+// survivorPatience is how long servers may take to see that whoever has started them is gone.
+const survivorPatience = 10 * time.Second
+
+// survivors are MCP servers that nobody has ended: the daemon has stopped in order, and those that it has left behind when it
+// was killed are to have ended by themselves, or by the next one.
+func (k *killRun) survivors(ctx context.Context) ([]judge.Violation, error) {
+	if k.o.mix != mixMCP {
+		return nil, nil
+	}
+	for patience := time.Now().Add(survivorPatience); ; {
+		n, err := daemon.Holding(k.ledgerFile())
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		if time.Now().After(patience) || !wait(ctx, idlePoll) {
+			return []judge.Violation{{Kind: judge.Stuck, Text: fmt.Sprintf("%d MCP servers have outlived the daemon", n)}}, nil
+		}
+	}
+}
+
+// linesOf counts the lines that tool calls have written.
+func linesOf(workspace string) (map[string]int, error) {
+	files, err := filepath.Glob(filepath.Join(workspace, linesFiles))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, fmt.Errorf("lines that were written: %w", err)
+		}
+		for line := range strings.Lines(string(b)) {
+			out[strings.TrimSuffix(line, "\n")]++
+		}
+	}
+	return out, nil
+}

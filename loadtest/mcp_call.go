@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/schemas/callv1"
+	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/turnv1"
+)
+
+// callPath is one way of a call, by the bus's own clock, beside a bare call of the same server in the same run.
+type callPath struct {
+	Transport string        `json:"transport"`
+	Path      stat.Spread   `json:"path"`  // turn.stepped stored → call.completed stored
+	Gate      stat.Spread   `json:"gate"`  // of it, until call.dispatched is stored
+	Claim     stat.Spread   `json:"claim"` // from there until call.started is
+	Run       stat.Spread   `json:"run"`   // from there until call.completed is
+	Bare      stat.Spread   `json:"floor_sdk"`
+	Ratio     float64       `json:"path_floor_p50"`
+	RatioP99  float64       `json:"path_floor_p99"`
+	Turn      stat.Spread   `json:"turn"`   // the whole exchange at the client
+	CPU       time.Duration `json:"cpu_ns"` // of the daemon, a turn
+	Protocol  string        `json:"protocol"`
+}
+
+const echoed = "do you hear me?"
+
+func echoText() string {
+	return fmt.Sprintf("!tool %s__%s {\"text\":%q}", peerName, fakemcp.Echo, echoed)
+}
+
+// calls measures the way of a call over each transport. What comes first changes from round to round.
+func (b *bench) calls(ctx context.Context, t timing, rounds int) ([]callPath, error) {
+	transports := []string{overStdio, overHTTP}
+	all := map[string][]callPath{}
+	for round := range rounds {
+		for i := range transports {
+			transport := transports[(i+round)%len(transports)]
+			b.p.note("round %d of %d: calls over %s", round+1, rounds, transport)
+			c, err := b.call(ctx, transport, t, round)
+			if err != nil {
+				return nil, fmt.Errorf("calls over %s: %w", transport, err)
+			}
+			all[transport] = append(all[transport], c)
+		}
+	}
+	var out []callPath
+	for _, transport := range transports {
+		out = append(out, medianPath(all[transport]))
+	}
+	return out, nil
+}
+
+// call is one round of a transport: the floor, and jetclaw right after or before it.
+func (b *bench) call(ctx context.Context, transport string, t timing, round int) (c callPath, err error) {
+	p, err := startPeer(ctx, transport)
+	if err != nil {
+		return c, err
+	}
+	defer func() {
+		if cerr := p.close(); err == nil {
+			err = cerr
+		}
+	}()
+	c.Transport = transport
+	both := []func() error{
+		func() (err error) {
+			c.Bare, c.Protocol, err = p.bare(ctx, t)
+			return err
+		},
+		func() error { return b.through(ctx, p, t, round, &c) },
+	}
+	if round%2 == 1 {
+		slices.Reverse(both)
+	}
+	for _, measure := range both {
+		if err := measure(); err != nil {
+			return c, err
+		}
+	}
+	c.Ratio, c.RatioP99 = stat.Ratio(c.Path.P50, c.Bare.P50), stat.Ratio(c.Path.P99, c.Bare.P99)
+	return c, nil
+}
+
+// through has a model ask for calls of the server, and takes their times from the journal.
+func (b *bench) through(ctx context.Context, p peer, t timing, round int, c *callPath) error {
+	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	run := fmt.Sprintf("%s%d", p.transport, round)
+	h, err := b.homeOf("mcp-"+run, daemon.Config{Sync: "interval", ModelURL: m.URL(), MCP: []daemon.MCPServer{p.configured()}})
+	if err != nil {
+		return err
+	}
+	d, err := b.start(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer d.Kill()
+	r, err := d.read(ctx, exchanges{
+		Run: run, Text: echoText(), Sessions: 1, PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration,
+	}, m)
+	if err != nil {
+		return err
+	}
+	if err := d.Stop(stopTime); err != nil {
+		return fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
+	journal, err := journalOf(ctx, h.Data())
+	if err == nil {
+		err = callsFailed(journal)
+	}
+	if err != nil {
+		return err
+	}
+	c.Turn, c.CPU = r.Turn, r.CPU
+	if err := c.read(journal, r.markers); err != nil {
+		return err
+	}
+	if !b.keep {
+		_ = os.RemoveAll(h.Dir)
+	}
+	return nil
+}
+
+// read takes the times of the calls of measured turns.
+func (c *callPath) read(journal []store.Record, markers []string) error {
+	measured := map[string]bool{}
+	for _, m := range markers {
+		measured[m] = true
+	}
+	type times struct{ stepped, dispatched, started time.Time }
+	messages, turns := map[string]bool{}, map[string]*times{}
+	var path, gate, claim, run []time.Duration
+	for _, r := range journal {
+		switch b := r.Body.(type) {
+		case messagev1.Received:
+			messages[r.ID] = measured[marker.First(b.Text)]
+		case turnv1.Started:
+			if slices.ContainsFunc(b.Messages, func(id string) bool { return messages[id] }) {
+				turns[b.Turn] = &times{}
+			}
+		case turnv1.Stepped:
+			if t := turns[b.Turn]; t != nil {
+				t.stepped = r.Stored
+			}
+		case callv1.Dispatched:
+			if t := turns[b.Turn]; t != nil {
+				t.dispatched = r.Stored
+			}
+		case callv1.Started:
+			if t := turns[b.Turn]; t != nil {
+				t.started = r.Stored
+			}
+		case callv1.Completed:
+			if t := turns[b.Turn]; t != nil {
+				path = append(path, r.Stored.Sub(t.stepped))
+				gate = append(gate, t.dispatched.Sub(t.stepped))
+				claim = append(claim, t.started.Sub(t.dispatched))
+				run = append(run, r.Stored.Sub(t.started))
+			}
+		}
+	}
+	if len(path) == 0 || len(path) < len(markers) {
+		return fmt.Errorf("the journal has %d calls of %d measured turns", len(path), len(markers))
+	}
+	c.Path, c.Gate, c.Claim, c.Run = stat.SpreadOf(path), stat.SpreadOf(gate), stat.SpreadOf(claim), stat.SpreadOf(run)
+	return nil
+}
+
+// medianPath takes each figure's median over several rounds; the ratios are those of the rounds' own.
+func medianPath(rounds []callPath) callPath {
+	spread := func(f func(callPath) stat.Spread) stat.Spread { return stat.MedianSpread(each(rounds, f)) }
+	number := func(f func(callPath) float64) float64 { return stat.Median(each(rounds, f)) }
+	return callPath{
+		Transport: rounds[0].Transport, Protocol: rounds[0].Protocol,
+		Path:     spread(func(c callPath) stat.Spread { return c.Path }),
+		Gate:     spread(func(c callPath) stat.Spread { return c.Gate }),
+		Claim:    spread(func(c callPath) stat.Spread { return c.Claim }),
+		Run:      spread(func(c callPath) stat.Spread { return c.Run }),
+		Bare:     spread(func(c callPath) stat.Spread { return c.Bare }),
+		Turn:     spread(func(c callPath) stat.Spread { return c.Turn }),
+		Ratio:    number(func(c callPath) float64 { return c.Ratio }),
+		RatioP99: number(func(c callPath) float64 { return c.RatioP99 }),
+		CPU:      stat.Median(each(rounds, func(c callPath) time.Duration { return c.CPU })),
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// Transports that are measured.
+const (
+	overStdio = "stdio"
+	overHTTP  = "http"
+)
+
+// peer is the fake MCP server of a measurement: over stdio whoever talks to it starts it, over HTTP it runs in a process of its own.
+type peer struct {
+	transport string
+	argv      []string
+	served    *floor.WebChild // over HTTP
+}
+
+const peerName = "peer"
+
+// peerArgv starts the fake server as this program.
+func peerArgv(flags ...string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("fake MCP server: %w", err)
+	}
+	return append([]string{self, fakemcp.Command}, flags...), nil
+}
+
+func startPeer(ctx context.Context, transport string) (peer, error) {
+	p := peer{transport: transport}
+	var err error
+	if transport == overHTTP {
+		p.served, err = floor.StartChild(ctx, fakemcp.Command, "--http", "127.0.0.1:0")
+	} else {
+		p.argv, err = peerArgv()
+	}
+	return p, err
+}
+
+// configured is the server as jetclaw.yaml has it.
+func (p peer) configured() daemon.MCPServer {
+	s := daemon.MCPServer{Name: peerName, Argv: p.argv}
+	if p.served != nil {
+		s.URL = p.served.URL
+	}
+	return s
+}
+
+func (p peer) close() error {
+	if p.served == nil {
+		return nil
+	}
+	return p.served.Close()
+}
+
+// bare calls the tool echo with the SDK alone, one call after the other: the floor. It says which version of the protocol is spoken.
+func (p peer) bare(ctx context.Context, t timing) (spread stat.Spread, version string, err error) {
+	var wire mcp.Transport
+	if p.served != nil {
+		wire = &mcp.StreamableClientTransport{Endpoint: p.served.URL}
+	} else {
+		wire = &mcp.CommandTransport{Command: exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)}
+	}
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "floor", Version: "1"}, nil).Connect(ctx, wire, nil)
+	if err != nil {
+		return spread, "", fmt.Errorf("floor over %s: %w", p.transport, err)
+	}
+	defer func() { _ = s.Close() }() // over stdio it says how the process ended
+	if r := s.InitializeResult(); r != nil {
+		version = r.ProtocolVersion
+	}
+	var took []time.Duration
+	open := time.Now().Add(t.warmup)
+	for shut := open.Add(t.duration); ; {
+		began := time.Now()
+		if began.After(shut) && len(took) > 0 {
+			return stat.SpreadOf(took), version, nil
+		}
+		r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: fakemcp.Echo, Arguments: map[string]string{"text": echoed}})
+		if err == nil {
+			err = isEcho(r)
+		}
+		if err != nil {
+			return spread, version, fmt.Errorf("floor over %s: %w", p.transport, err)
+		}
+		if began.After(open) {
+			took = append(took, time.Since(began))
+		}
+	}
+}
+
+func isEcho(r *mcp.CallToolResult) error {
+	if len(r.Content) == 1 {
+		if c, ok := r.Content[0].(*mcp.TextContent); ok && c.Text == echoed {
+			return nil
+		}
+	}
+	return fmt.Errorf("this is not what was said: %+v", r.Content)
+}

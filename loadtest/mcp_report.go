@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// Goals of the design that this scenario measures.
+const (
+	goalCall       = time.Millisecond
+	goalCallRatio  = 3.0
+	goalCommandCPU = 100 * time.Millisecond
+	goalCommandRSS = 60e6
+	goalDead       = 1.1 // nothing, as far as this can be measured
+)
+
+// promises are the goals that no machine is too slow for.
+func (r mcpReport) promises() (out []goal) {
+	if i := r.Idle; i != nil {
+		out = append(out,
+			goal{fmt.Sprintf("processes of %d servers that nobody uses", i.Servers), "0", fmt.Sprint(i.Children), i.Children == 0},
+			goal{"the same, after a call and the time to be idle", "0", fmt.Sprint(i.After), i.After == 0},
+			goal{"the same, after another start, at most", "0", fmt.Sprint(i.Again), i.Again == 0})
+	}
+	return out
+}
+
+func (r *mcpReport) goals() {
+	for _, c := range r.Calls {
+		r.Goals = append(
+			r.Goals,
+			goal{
+				"a call through gate, journal and session, p50, over " + c.Transport, "≤ 1 ms",
+				fmt.Sprintf("%.2f ms", ms(c.Path.P50)), c.Path.P50 <= goalCall,
+			},
+			goal{
+				"the same, to a bare call of the SDK", fmt.Sprintf("≤ %.0f×", goalCallRatio),
+				fmt.Sprintf("%.2f× (floor %.2f ms)", c.Ratio, ms(c.Bare.P50)), c.Ratio <= goalCallRatio,
+			})
+	}
+	for _, c := range r.Commands {
+		r.Goals = append(r.Goals,
+			goal{c.String() + ": CPU", "≤ 100 ms", fmt.Sprintf("%.0f ms (wall %.0f ms)", ms(c.CPU), ms(c.Wall)), c.CPU <= goalCommandCPU},
+			goal{c.String() + ": memory", "≤ 60 MB", fmt.Sprintf("%.1f MB", float64(c.Peak)/1e6), c.Peak <= goalCommandRSS})
+	}
+	r.Goals = append(r.Goals, r.promises()...)
+	if d := r.Dead; d != nil {
+		bound := fmt.Sprintf("≤ %.1f×", goalDead)
+		r.Goals = append(r.Goals,
+			goal{"added latency p50 of a plain turn beside dead servers, to none", bound, fmt.Sprintf("%.2f×", d.AddedP50), d.AddedP50 <= goalDead},
+			goal{"the whole turn, p50", bound, fmt.Sprintf("%.2f×", d.TurnP50), d.TurnP50 <= goalDead})
+	}
+}
+
+func (c commandCost) String() string {
+	if c.Running {
+		return c.Command + ", daemon running"
+	}
+	return c.Command + ", no daemon"
+}
+
+func (r mcpReport) print(p printer) {
+	if len(r.Calls) > 0 {
+		p.say("A call of the tool echo of a fake MCP server, sync interval, one session: medians of %d rounds, times in ms as p50/p99.", r.Rounds)
+		p.say("path: turn.stepped stored to call.completed stored, in three parts: gate (dispatched), claim (started), run (completed).")
+		p.say("bare: the same call of the same server by the SDK alone.\n")
+		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\t\n", args...) }
+		pair := func(s stat.Spread) string { return fmt.Sprintf("%.2f/%.2f", ms(s.P50), ms(s.P99)) }
+		row("transport\tprotocol\tcalls\tpath\tgate\tclaim\trun\tbare\tpath/bare\tturn\tCPU ms")
+		for _, c := range r.Calls {
+			row("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%.1f/%.1f\t%s\t%.2f", c.Transport, c.Protocol, c.Path.N, pair(c.Path), pair(c.Gate), pair(c.Claim),
+				pair(c.Run), pair(c.Bare), c.Ratio, c.RatioP99, pair(c.Turn), ms(c.CPU))
+		}
+		_ = w.Flush()
+		p.say("")
+	}
+	if i := r.Idle; i != nil {
+		mb := func(n int64) float64 { return float64(n) / 1e6 }
+		p.say("%d servers that nobody uses: %.1f MB at rest and ready after %.0f ms, beside %.1f MB and %.0f ms with none configured;",
+			i.Servers, mb(i.RSS), ms(i.Ready), mb(i.RSSNone), ms(i.None))
+		p.say("processes: %d at most after the first start, %d at rest, %d at most after a call of one of them, then %d (and %.1f MB); "+
+			"%d at most after another start (%.1f MB)\n", i.First, i.Children, i.Used, i.After, mb(i.RSSAfter), i.Again, mb(i.RSSAgain))
+	}
+	if d := r.Dead; d != nil {
+		p.say("A plain turn beside servers that are absent, end at once or never answer, and beside none:")
+		printCompared(p, []compared{d.compared}, "dead", "none")
+		p.say("the first turn of a daemon: %.1f ms, %.1f ms with none\n", ms(d.First), ms(d.FirstNone))
+	}
+	printGoals(p, r.Goals)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+func TestMCPIsReportedBesideItsFloors(t *testing.T) {
+	code, out, _ := scenario(t, "mcp", "--rounds", "1", "--warmup", "50ms", "--duration", "200ms", "--idle", "2", "--calm", "10ms", "--commands", "1", "--json")
+	var r mcpReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if code != 0 || len(r.Calls) != 2 || len(r.Commands) != 4 || r.Idle == nil || r.Dead == nil || len(r.Goals) != 2*2+2*4+3+2 {
+		t.Fatalf("exit %d, %s", code, out)
+	}
+	for _, c := range r.Calls {
+		if c.Bare.N == 0 || c.Path.N == 0 || c.Path.P50 == 0 || c.Ratio == 0 || c.Turn.P50 == 0 || c.Protocol == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, c := range r.Commands {
+		if c.Wall == 0 || c.Peak == 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if r.Idle.RSS == 0 || r.Idle.Ready == 0 || r.Dead.One.Turns == 0 || r.Dead.Other.Turns == 0 || r.Dead.First == 0 {
+		t.Errorf("%+v, %+v", r.Idle, r.Dead)
+	}
+}
+
+func TestMCPServersThatCostAProcessAreFound(t *testing.T) {
+	for figure, spoil := range map[string]func(*mcpReport){
+		"":                              func(*mcpReport) {},
+		"processes of 3":                func(r *mcpReport) { r.Idle.Children = 1 },
+		"the same, after a call and":    func(r *mcpReport) { r.Idle.After = 1 },
+		"the same, after another start": func(r *mcpReport) { r.Idle.Again = 1 },
+		"a call through gate":           func(r *mcpReport) { r.Calls[0].Path.P50 = 2 * time.Millisecond },
+		"the same, to a bare":           func(r *mcpReport) { r.Calls[0].Ratio = 3.1 },
+		"mcp list, no daemon: CPU":      func(r *mcpReport) { r.Commands[0].CPU = time.Second },
+		"mcp list, no daemon: memory":   func(r *mcpReport) { r.Commands[0].Peak = 61e6 },
+		"added latency p50 of a plain":  func(r *mcpReport) { r.Dead.AddedP50 = 1.2 },
+		"the whole turn, p50":           func(r *mcpReport) { r.Dead.TurnP50 = 1.2 },
+	} {
+		r := mcpReport{
+			Calls:    []callPath{{Transport: overStdio, Path: stat.Spread{P50: time.Microsecond}}},
+			Commands: []commandCost{{Command: "mcp list"}}, Idle: &idleServers{Servers: 3}, Dead: &deadServers{},
+		}
+		spoil(&r)
+		r.goals()
+		missed := missedOf(r.Goals)
+		if figure == "" && len(missed) != 0 || figure != "" && (len(missed) != 1 || !strings.HasPrefix(missed[0], figure)) {
+			t.Errorf("%q: missed %q", figure, missed)
+		}
+		var said strings.Builder
+		r.print(printer{&said, io.Discard})
+		if !strings.Contains(said.String(), "path/bare") || !strings.Contains(said.String(), "3 servers that nobody uses") {
+			t.Error(said.String())
+		}
+	}
+}
+
+func TestServersAreConfigured(t *testing.T) {
+	h, err := daemon.NewHome(t.TempDir(), daemon.Config{MCP: []daemon.MCPServer{
+		{Name: "a", Argv: []string{"/bin/x", "--y", `"`}, Idle: time.Second}, {Name: "b", URL: "http://127.0.0.1:1/mcp"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(h.Dir + "/jetclaw.yaml")
+	const want = "\nmcp:\n  servers:\n" +
+		`    a: {"approval":"approve","args":["--y","\""],"command":"/bin/x","idleTimeoutMs":1000}` + "\n" +
+		`    b: {"approval":"approve","url":"http://127.0.0.1:1/mcp"}` + "\n"
+	if err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%v\n%s", err, b)
+	}
+}
+
+func TestProcessesAreCounted(t *testing.T) {
+	p, err := startPeer(t.Context(), overHTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := daemon.DescendantsOf(os.Getpid())
+	if err != nil || len(all) == 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	if up, err := daemon.DescendantsOf(os.Getppid()); err != nil || !slices.Contains(up, all[0]) {
+		t.Errorf("%v, %v", up, err)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	if after, err := daemon.DescendantsOf(os.Getpid()); err != nil || len(after) >= len(all) {
+		t.Errorf("%v, %v", after, err)
+	}
+}
+
+func TestKillDuringMCPCalls(t *testing.T) {
+	args := killArgs("--mix", "mcp", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json")
+	code, out, _ := scenario(t, args...)
+	var r killReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if c := r.Verdict.Counts; len(r.Verdict.Violations) != 0 || code != 0 || c.Calls == 0 || c.Outcomes["ok"] == 0 {
+		t.Fatalf("exit %d, %+v, %+v", code, c, r.Verdict.Violations)
+	}
+}
+
+func TestKillFindsMCPCallsThatRunTwice(t *testing.T) {
+	t.Setenv("STANDIN_BUG", "again")
+	code, out, notes := scenario(t, killArgs("--mix", "mcp", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json")...)
+	var r killReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if code != 1 || r.Verdict.Of(judge.Doubled) == 0 || !strings.Contains(notes, "was written 2 times, and 1 calls of it have begun") {
+		t.Errorf("exit %d, %+v", code, r.Verdict.Violations)
+	}
+}
+
+func TestMCPUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"--rounds", "-1"},
+		{"--duration", "0"},
+		{"--idle", "100"},
+		{"--servers", "-1"},
+		{"--commands", "-1"},
+		{"--calm", "-1s"},
+		{"extra"},
+	} {
+		if code := run(t.Context(), append([]string{"mcp"}, args...), strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+			t.Errorf("%q: exit %d, want 2", args, code)
+		}
+	}
+}
