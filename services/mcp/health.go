@@ -155,12 +155,15 @@ func (u *upstream) show(ctx context.Context, until time.Time) bool {
 	if err := u.republish(ctx); err != nil {
 		u.log.Warn("the catalogue of an MCP server does not show yet whether it is paused", "error", err)
 		u.mu.Lock()
-		u.shown = time.Time{}.Add(1) // once more
+		u.shown = notShown
 		u.mu.Unlock()
 		return false
 	}
 	return true
 }
+
+// notShown is no pause that there could be: what the bus shows is not known.
+var notShown = time.Time{}.Add(1) //nolint:gochecknoglobals // a constant
 
 // sweep rings for the calls that were handed to the server and are not delivered while it is paused: they are answered.
 func (u *upstream) sweep(ctx context.Context) {

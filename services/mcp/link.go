@@ -58,21 +58,29 @@ func (u *upstream) keyOf(id session.ID) session.ID {
 
 // acquire is the connection of a conversation, opened if there is none. Who has it calls release.
 func (u *upstream) acquire(ctx context.Context, id session.ID, brief bool) (*link, error) {
-	l, err := u.seize(ctx, id, brief)
-	if err != nil {
-		return nil, err
+	for {
+		l, err := u.seize(ctx, id, brief)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-l.open:
+		case <-ctx.Done():
+			u.release(l)
+			return nil, context.Cause(ctx)
+		}
+		if l.err != nil {
+			u.release(l)
+			return nil, l.err
+		}
+		select {
+		case <-l.session.Done(): // it has ended, and that was not noticed yet
+			u.release(l)
+			l.end(l.why())
+		default:
+			return l, nil
+		}
 	}
-	select {
-	case <-l.open:
-	case <-ctx.Done():
-		u.release(l)
-		return nil, context.Cause(ctx)
-	}
-	if l.err != nil {
-		u.release(l)
-		return nil, l.err
-	}
-	return l, nil
 }
 
 // seize takes a connection in use that may not be open yet.
@@ -91,7 +99,7 @@ func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link,
 			if old := u.oldest(); old != nil {
 				wait = old.gone
 				u.mu.Unlock()
-				go old.end("others need a connection, too") //nolint:gosec // endLinks waits for it
+				u.s.endAll([]*link{old}, "others need a connection, too")
 				break
 			}
 			u.mu.Unlock()

@@ -148,7 +148,9 @@ func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, ag
 		return result{outcome: callv1.TimedOut, text: fmt.Sprintf("the server %s did not answer within %s; what it had done by then is done",
 			u.name, late.After)}, false
 	case errors.As(err, &rpc):
-		u.note(ctx, server.Worked{}) // it has answered
+		if !client.Broken(err) {
+			u.note(ctx, server.Worked{}) // it has answered
+		}
 		u.mu.Lock()
 		u.stale = true // it may not have the tool any more
 		u.mu.Unlock()

@@ -169,7 +169,9 @@ const maxOpening = 4
 func (s *Service) Run(ctx context.Context) error {
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.life = life
-	if n, err := launch.Sweep(ctx, s.config.World.Home, s.log); err != nil {
+	sweep, done := context.WithTimeout(ctx, endTime)
+	defer done()
+	if n, err := launch.Sweep(sweep, s.config.World.Home, s.log); err != nil {
 		s.log.Warn("servers that an earlier process has left could not be ended", "error", err)
 	} else if n > 0 {
 		s.log.Info("ended what servers of an earlier process had left running", "processes", n)

@@ -57,7 +57,7 @@ type upstream struct {
 func newUpstream(s *Service, name string) *upstream {
 	return &upstream{
 		s: s, name: name, executor: subject.Executor(Name, name), log: s.log.With("server", name),
-		links: map[session.ID]*link{}, old: map[*link]bool{},
+		links: map[session.ID]*link{}, old: map[*link]bool{}, shown: notShown,
 	}
 }
 
@@ -279,7 +279,7 @@ func (s *Service) adopt(ctx context.Context, servers map[string]definition.Defin
 
 // watch takes up changes of the configuration until ctx ends.
 func (s *Service) watch(ctx context.Context) error {
-	hear := func(string) {
+	hear := func(string) { // somebody has logged in, or wants all to be tried again
 		select {
 		case s.reread <- struct{}{}:
 		default:
@@ -294,6 +294,11 @@ func (s *Service) watch(ctx context.Context) error {
 			return nil
 		case <-s.config.Changed:
 		case <-s.reread:
+			for _, u := range s.all() {
+				u.mu.Lock()
+				u.login = nil
+				u.mu.Unlock()
+			}
 		}
 		if err := s.readAgain(ctx); err != nil {
 			s.log.Warn("the configuration of MCP servers cannot be read; the last one holds", "error", err)

@@ -1,11 +1,11 @@
 package approval
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -128,22 +128,8 @@ type Settled struct {
 	Text      string          `json:"text,omitempty"` // as the channel showed it
 }
 
-// ID is the id of the approval that a call.awaiting leads to: whoever decides it twice gets the same.
-func ID(s session.ID, awaiting string) string {
-	const letters = "abcdefghijklmnopqrstuvwxyz234567" // base32, lower case
-	sum := sha256.Sum256([]byte(string(s) + awaiting))
-	id := []byte{'a'}
-	var bits, have uint
-	for i := 0; len(id) < 11; {
-		if have < 5 {
-			bits, have = bits<<8|uint(sum[i]), have+8
-			i++
-		}
-		have -= 5
-		id = append(id, letters[bits>>have&31])
-	}
-	return string(id)
-}
+// ID is the id of the approval that a call.awaiting or call.asked leads to.
+func ID(s session.ID, event string) string { return approvalv1.ID(s, event) }
 
 // Find is an open approval; false when there is none of that id.
 func (s State) Find(id string) (Approval, bool) {

@@ -56,8 +56,14 @@ func TestHTTPSessionGone(t *testing.T) {
 // The stream of notifications is not worth a session.
 func TestHTTPWithoutStream(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
-		"405":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
-		"500":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"405": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
+		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"hanging": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
 		"web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 		"dropped":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"silent":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },

@@ -170,7 +170,7 @@ func (s *screen) look(req *http.Request, resp *http.Response) (*http.Response, e
 	case req.Method == http.MethodPost && name != "" && kind == "text/html":
 		drop(resp)
 		return nil, webPage()
-	case kind == "application/json":
+	case req.Method == http.MethodPost && kind == "application/json":
 		return whole(resp)
 	}
 	return resp, nil
@@ -203,7 +203,7 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 		return nil, &StatusError{status}
 	}
 	var said *RPCError
-	if kind == "application/json" {
+	if req.Method == http.MethodPost && kind == "application/json" {
 		full, err := whole(resp)
 		if err != nil {
 			return nil, err
@@ -264,11 +264,8 @@ func whole(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// drop ends an answer that is not read. A little is, so that the connection can be used again.
-func drop(resp *http.Response) {
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
-	resp.Body.Close()
-}
+// drop ends an answer that is not read: to use the connection again would mean to wait for a body that may not come.
+func drop(resp *http.Response) { resp.Body.Close() }
 
 // body lets go of a request's context when the answer has been read.
 type body struct {
