@@ -253,10 +253,10 @@ func utility(ctx context.Context, s *client.Session, kind catalogue.Kind, raw js
 
 // keep stores the files of a result among the attachments of the conversation.
 func (u *upstream) keep(ctx context.Context, id session.ID, files []content.File, out *result) {
-	for i, f := range files {
+	for _, f := range files {
 		digest, err := u.s.conn.PutFile(ctx, id, f.Data)
 		if err != nil {
-			out.text += fmt.Sprintf("\n[file %d could not be kept: %v]", i+1, err)
+			out.text += fmt.Sprintf("\n[file %s could not be kept: %v]", f.Digest, err)
 			continue
 		}
 		out.files = append(out.files, callv1.Attachment{Name: f.Name, Type: f.MIME, Size: int64(len(f.Data)), Digest: digest})

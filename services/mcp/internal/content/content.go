@@ -6,6 +6,8 @@
 package content
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -22,6 +24,7 @@ const MaxFiles = 64
 // File is an image, a sound or a binary resource of a result.
 type File struct {
 	Name, MIME string
+	Digest     string // SHA-256 of Data, in hexadecimal: Text names the file so
 	Data       []byte
 }
 
@@ -151,9 +154,10 @@ func (p *page) file(kind, uri, mime string, data []byte) {
 		p.line("[%s, %s: left out]", what, size(int64(len(data))))
 		return
 	}
-	n := len(p.files) + 1
-	p.files = append(p.files, File{Name: name(kind, uri, mime, n), MIME: word(mime), Data: data})
-	p.line("[%s, %s: file %d]", what, size(int64(len(data))), n)
+	sum := sha256.Sum256(data)
+	f := File{Name: name(kind, uri, mime, len(p.files)+1), MIME: word(mime), Digest: hex.EncodeToString(sum[:]), Data: data}
+	p.files = append(p.files, f)
+	p.line("[%s, %s: file %s]", what, size(int64(len(data))), f.Digest)
 }
 
 func (p *page) result(limit int) Result {
@@ -166,12 +170,14 @@ func (p *page) result(limit int) Result {
 }
 
 // says is true if one of the texts is the structured content. Servers send both, for clients that know only text; some wrap what is
-// no object in one, under "result".
+// no object in one of a single key.
 func (p *page) says(v any) bool {
 	v = plain(v)
 	wanted := []any{v}
-	if m, ok := v.(map[string]any); ok && len(m) == 1 && m["result"] != nil {
-		wanted = append(wanted, m["result"])
+	if m, ok := v.(map[string]any); ok && len(m) == 1 {
+		for _, only := range m {
+			wanted = append(wanted, only)
+		}
 	}
 	for _, text := range p.texts {
 		var got any
@@ -179,7 +185,8 @@ func (p *page) says(v any) bool {
 			got = nil
 		}
 		for _, w := range wanted {
-			if got != nil && reflect.DeepEqual(got, w) || text == w {
+			said, isText := w.(string)
+			if got != nil && reflect.DeepEqual(got, w) || isText && text == clean(said) {
 				return true
 			}
 		}

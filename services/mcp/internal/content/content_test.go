@@ -2,6 +2,7 @@ package content_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ func TestResult(t *testing.T) {
 		"structured twice":   {in: `{"content":[{"type":"text","text":"{ \"b\":1.0, \"a\":true }"}],"structuredContent":{"a":true,"b":1}}`, want: `{ "b":1.0, "a":true }`},
 		"structured beside":  {in: `{"content":[{"type":"text","text":"two found"}],"structuredContent":{"n":2}}`, want: "two found\n\n{\"n\":2}"},
 		"structured wrapped": {in: `{"content":[{"type":"text","text":"plain"}],"structuredContent":{"result":"plain"}}`, want: "plain"},
+		"structured by name": {in: `{"content":[{"type":"text","text":"a file\n"}],"structuredContent":{"content":"a file\n"}}`, want: "a file\n"},
 		"structured number":  {in: `{"content":[{"type":"text","text":"7"}],"structuredContent":7}`, want: "7"},
 		"image": {
 			in:   `{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"audio","mimeType":"audio/x-new","data":"AAAA"}]}`,
@@ -52,8 +54,8 @@ func TestResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := content.OfResult(&r, 1<<20)
-			if got.Text != tc.want {
-				t.Errorf("got  %q\nwant %q", got.Text, tc.want)
+			if text := numbered(got); text != tc.want {
+				t.Errorf("got  %q\nwant %q", text, tc.want)
 			}
 			var files []string
 			for _, f := range got.Files {
@@ -97,7 +99,7 @@ func TestResource(t *testing.T) {
 	}
 	two := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "x:1", Text: "hi"}, nil, {URI: "x:2", Blob: []byte("b")}}}
 	got := content.OfResource(two, 100)
-	if got.Text != "[resource x:1]\nhi\n\n[resource x:2, 1 bytes: file 1]" || len(got.Files) != 1 || got.Files[0].Name != "resource-1" {
+	if numbered(got) != "[resource x:1]\nhi\n\n[resource x:2, 1 bytes: file 1]" || len(got.Files) != 1 || got.Files[0].Name != "resource-1" {
 		t.Errorf("two: %q, files %v", got.Text, got.Files)
 	}
 }
@@ -128,4 +130,13 @@ func TestLists(t *testing.T) {
 	if got := content.OfPrompts(&mcp.ListPromptsResult{}, 1000).Text; got != "no prompts" {
 		t.Errorf("none: %q", got)
 	}
+}
+
+// numbered is the text of a result with files by their place.
+func numbered(r content.Result) string {
+	text := r.Text
+	for i, f := range r.Files {
+		text = strings.Replace(text, "file "+f.Digest, fmt.Sprint("file ", i+1), 1)
+	}
+	return text
 }
