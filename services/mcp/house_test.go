@@ -35,6 +35,10 @@ import (
 const asServer = "TEST_AS_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	if kind, ok := strings.CutPrefix(strings.Join(os.Args[1:], " "), hostile); ok && os.Getenv(asServer) != "" {
+		behave(kind)
+		return
+	}
 	if os.Getenv(asServer) != "" {
 		if err := fakemcp.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)

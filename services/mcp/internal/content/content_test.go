@@ -98,7 +98,7 @@ func TestResource(t *testing.T) {
 		t.Errorf("one: %q", got.Text)
 	}
 	two := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "x:1", Text: "hi"}, nil, {URI: "x:2", Blob: []byte("b")}}}
-	got := content.OfResource(two, 100)
+	got := content.OfResource(two, 1000)
 	if numbered(got) != "[resource x:1]\nhi\n\n[resource x:2, 1 bytes: file 1]" || len(got.Files) != 1 || got.Files[0].Name != "resource-1" {
 		t.Errorf("two: %q, files %v", got.Text, got.Files)
 	}
