@@ -6,6 +6,7 @@
 //	tools      decides about each call that a model asks for            call.dispatched.* call.awaiting call.denied
 //	approvals  asks people, and keeps what they have decided            approval.* notice.posted.approvals
 //	builtin    carries out calls of jetclaw's own tools                 call.started.builtin call.completed.builtin
+//	mcp        carries out calls of configured MCP servers' tools       call.started.* call.completed.* of its executors
 //	outbox     brings answers, questions and notices to the channels    delivery.*
 //
 //	conversations  lists, shows and searches what was said              nothing: it is a read model
