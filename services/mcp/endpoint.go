@@ -6,14 +6,11 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/client"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/launch"
 	"github.com/jetclaw/jetclaw/services/mcp/server"
 )
-
-func knownOf(values []string) secret.Known { return secret.Compile(values) }
 
 // options are those of a connection of the service.
 func (s *Service) options(name string, d definition.Definition) client.Options {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/secret"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/services/mcp/catalogue"
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
@@ -75,11 +76,9 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	if err != nil {
 		return ServerProbe{}, fail(err)
 	}
-	redact := c.Redact
 	if len(secrets) > 0 {
-		own := knownOf(secrets)
-		redact = func(text string) string { return own.Redact(c.Redact(text)) }
-		c.Redact = redact
+		own, outer := secret.Compile(secrets), c.Redact
+		c.Redact = func(text string) string { return own.Redact(outer(text)) } // c is this probe's own
 	}
 	end := func() {
 		if p != nil {
@@ -97,7 +96,7 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	if d.TransportName() == definition.Stdio {
 		o.Open = func(ctx context.Context) (client.Pipe, error) {
 			end()
-			if p, err = launch.Start(ctx, c.World.command(name, d, redact, c.Log)); err != nil {
+			if p, err = launch.Start(ctx, c.World.command(name, d, c.Redact, c.Log)); err != nil {
 				return client.Pipe{}, err
 			}
 			return client.Pipe{Reader: p.Reader(), Writer: p.Writer()}, nil

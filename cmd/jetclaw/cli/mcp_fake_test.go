@@ -33,6 +33,15 @@ func wasFakeMCP() (code int, was bool) {
 }
 
 func serveMCP() int {
+	if err := newFakeMCP().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// newFakeMCP has three tools, two of which say that they only read, and a resource.
+func newFakeMCP() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1.2.3"}, nil)
 	type none struct{}
 	tool := func(name string, hints *mcp.ToolAnnotations) {
@@ -47,11 +56,7 @@ func serveMCP() int {
 	s.AddResource(&mcp.Resource{Name: "note", URI: "note://1"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "note://1", Text: "hello"}}}, nil
 	})
-	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return s
 }
 
 // fakeMCP are the arguments of `mcp add` for a server of this binary.

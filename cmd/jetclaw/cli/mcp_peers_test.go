@@ -23,8 +23,8 @@ func mcpServer(t *testing.T, name string, args ...string) []string {
 	return append([]string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-server-"+name)}, args...)
 }
 
-// probed is what `mcp probe NAME --json` says of a server.
-type probed struct {
+// probeAnswer is what `mcp probe NAME --json` says of a server.
+type probeAnswer struct {
 	Servers map[string]struct {
 		Launch    string
 		Tools     int
@@ -36,11 +36,11 @@ type probed struct {
 	Diagnostics []struct{ ServerName, Message string }
 }
 
-func (u *user) probe(name string) probed {
+func (u *user) probe(name string) probeAnswer {
 	u.t.Helper()
 	r := u.run("mcp", "probe", name, "--json")
 	r.want(u.t, exitOK)
-	var p probed
+	var p probeAnswer
 	if err := json.Unmarshal([]byte(r.stdout), &p); err != nil {
 		u.t.Fatalf("%v: %s", err, r.stdout)
 	}
@@ -48,6 +48,25 @@ func (u *user) probe(name string) probed {
 		u.t.Errorf("%s", r.stdout)
 	}
 	return p
+}
+
+// offered waits until the daemon has found out by itself what the one server of the file offers.
+func (u *user) offered() {
+	u.t.Helper()
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		r := u.run("mcp", "status", "--json")
+		r.want(u.t, exitOK)
+		var s struct{ Servers []struct{ Tools int } }
+		if err := json.Unmarshal([]byte(r.stdout), &s); err != nil {
+			u.t.Fatalf("%v: %s", err, r.stdout)
+		}
+		if len(s.Servers) == 1 && s.Servers[0].Tools > 0 {
+			return
+		}
+		if time.Since(begin) > patience {
+			u.t.Fatalf("its tools do not come: %s", r.stdout)
+		}
+	}
 }
 
 // asks has the offline model call a tool, and returns what comes of it.
@@ -143,6 +162,7 @@ func TestPeersMCPMemory(t *testing.T) {
 	if p := u.probe("memory"); p.Servers["memory"].Tools < 5 {
 		t.Errorf("%+v", p)
 	}
+	u.offered()
 	entity := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"writes programs"}}
 	r := u.asks("one", "memory__create_entities", map[string]any{"entities": []any{entity}})
 	r.want(t, exitOK)

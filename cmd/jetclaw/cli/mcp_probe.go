@@ -104,7 +104,7 @@ func (s *shell) mcpProbe(ctx context.Context, e app.Env, names map[string]defini
 			return got, err
 		}
 	}
-	return e.ProbeMCP(ctx, patient(names), p.at)
+	return e.ProbeMCP(ctx, names, p.at)
 }
 
 // probeThere has the running jetclaw connect to servers. When one of them has to be logged in to, and no jetclaw runs, the service is
@@ -144,26 +144,10 @@ func serversOf(servers map[string]definition.Definition) []string {
 	return names
 }
 
-// downloadTime is how long a runner such as npx may take to connect when nothing else is configured: it may have to download the
-// server first.
-const downloadTime = time.Minute
-
-// patient are servers with time for a first download.
-func patient(servers map[string]definition.Definition) map[string]definition.Definition {
-	all := make(map[string]definition.Definition, len(servers))
-	for name, d := range servers {
-		if d.Downloads() && d.ConnectionTimeoutMs == 0 {
-			d.ConnectionTimeoutMs = int(downloadTime.Milliseconds())
-		}
-		all[name] = d
-	}
-	return all
-}
-
 // probeBound is how long a jetclaw may take to probe servers, all at once or a few at a time.
 func probeBound(servers map[string]definition.Definition) time.Duration {
 	bound := 30 * time.Second
-	for _, d := range patient(servers) {
+	for _, d := range servers {
 		bound += d.ConnectionTimeout() + d.RequestTimeout()
 	}
 	return bound

@@ -45,10 +45,16 @@ func (d Definition) RequestTimeout() time.Duration {
 	return milliseconds(d.RequestTimeoutMs, DefaultRequestTimeout)
 }
 
-// ConnectionTimeout bounds the time until a connection is ready.
+// ConnectionTimeout bounds the time until a connection is ready. A runner that may have to download the server has longer.
 func (d Definition) ConnectionTimeout() time.Duration {
+	if d.Downloads() {
+		return milliseconds(d.ConnectionTimeoutMs, downloadTimeout)
+	}
 	return milliseconds(d.ConnectionTimeoutMs, DefaultConnectionTimeout)
 }
+
+// downloadTimeout is the default where a server may have to be downloaded first.
+const downloadTimeout = time.Minute
 
 // IdleTimeout is how long a connection is kept that nobody uses.
 func (d Definition) IdleTimeout() time.Duration {

@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	d := parse(t, `{"command":"npx"}`)
 	if d.TransportName() != Stdio || !d.IsEnabled() || !d.VerifiesTLS() || d.ApprovalMode() != Prompt || d.ScopeOr() != Shared ||
-		d.RequestTimeout() != time.Minute || d.ConnectionTimeout() != 30*time.Second || d.IdleTimeout() != 10*time.Minute || !d.Downloads() {
+		d.RequestTimeout() != time.Minute || d.ConnectionTimeout() != time.Minute || d.IdleTimeout() != 10*time.Minute || !d.Downloads() {
 		t.Errorf("%#v", d)
 	}
 	d = parse(t, `{"url":"https://h","enabled":false,"sslVerify":false,"approval":"auto","scope":"session","requestTimeoutMs":5}`)

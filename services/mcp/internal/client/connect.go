@@ -25,7 +25,7 @@ const (
 
 // Connect connects to a server and greets it. It takes at most the connection timeout of the definition.
 func Connect(ctx context.Context, o Options) (*Session, error) {
-	limit := millis(o.Definition.ConnectionTimeoutMs, definition.DefaultConnectionTimeout)
+	limit := o.Definition.ConnectionTimeout()
 	within, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{What: "connecting", After: limit})
 	defer cancel()
 	pinned := o.Legacy || o.Definition.Transport == definition.SSE && o.Definition.URL != "" // SSE is older than discover

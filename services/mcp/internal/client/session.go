@@ -89,17 +89,10 @@ type Session struct {
 
 func newSession(o Options, l *link) *Session {
 	return &Session{
-		o: o, link: l, limit: millis(o.Definition.RequestTimeoutMs, definition.DefaultRequestTimeout),
+		o: o, link: l, limit: o.Definition.RequestTimeout(),
 		life: newLeash(), changed: newChanges(), turn: make(chan struct{}, 1), calls: map[string]*call{},
 		done: make(chan struct{}), over: make(chan struct{}),
 	}
-}
-
-func millis(ms int, otherwise time.Duration) time.Duration {
-	if ms <= 0 {
-		return otherwise
-	}
-	return time.Duration(ms) * time.Millisecond
 }
 
 // start begins what runs beside the requests.
