@@ -24,7 +24,10 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
-		case "version", "mcp":
+		case "version":
+			os.Exit(0)
+		case "mcp":
+			fmt.Println(`{"servers":[{"name":"peer","tools":1}]}`)
 			os.Exit(0)
 		case "replay":
 			os.Exit(standInReplay())

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -109,6 +111,9 @@ func (b *bench) through(ctx context.Context, p peer, t timing, round int, c *cal
 		return err
 	}
 	defer d.Kill()
+	if err := b.offered(ctx, h); err != nil {
+		return fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
+	}
 	r, err := d.read(ctx, exchanges{
 		Run: run, Text: echoText(), Sessions: 1, PerSession: t.perSession, Warmup: t.warmup, Duration: t.duration,
 	}, m)
@@ -133,6 +138,30 @@ func (b *bench) through(ctx context.Context, p peer, t timing, round int, c *cal
 		_ = os.RemoveAll(h.Dir)
 	}
 	return nil
+}
+
+// offered waits until the daemon knows what its server offers: it finds out beside its turns.
+func (b *bench) offered(ctx context.Context, h daemon.Home) error {
+	for patience := time.Now().Add(idlePatience); ; {
+		o, err := h.Run(ctx, b.binary, "mcp", "status", "--json")
+		if err != nil {
+			return err
+		}
+		var s struct {
+			Servers []struct {
+				Tools int `json:"tools"`
+			} `json:"servers"`
+		}
+		err = json.Unmarshal(o.Stdout, &s)
+		switch {
+		case o.Code != 0 || err != nil:
+			return errors.Join(fmt.Errorf("jetclaw mcp status: exit code %d\n%s", o.Code, o.Stderr), err)
+		case len(s.Servers) == 1 && s.Servers[0].Tools > 0:
+			return nil
+		case time.Now().After(patience) || !wait(ctx, idlePoll):
+			return fmt.Errorf("no tools of the server are offered: %s", o.Stdout)
+		}
+	}
 }
 
 // read takes the times of the calls of measured turns.

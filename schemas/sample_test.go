@@ -96,7 +96,7 @@ var samples = []envelope.Body{
 			`"type":"message.received.v1","id":"m1","cause":"","prev":0,"data":{"from":{"id":"telegram:12345"},"text":"And in Bern?"}}`)},
 	},
 	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today", Button: true},
-	callv1.Dispatched{Request: request, Rule: "approval", Approval: &answer, Always: &answer},
+	callv1.Dispatched{Request: request, Rule: "approval", Limit: time.Minute, Again: true, Approval: &answer, Always: &answer},
 	callv1.Awaiting{
 		Request: request, Rule: "level L2", Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md", Grant: "2c26",
 	},
@@ -104,13 +104,20 @@ var samples = []envelope.Body{
 		Turn: "m1/t", Call: "c1", Reason: "no rule allows weather", Rule: "policy.deny[0]", Policy: "p1-00c0ffee00c0ffee", Approval: "ab2c3d4e5f6",
 	},
 	callv1.Started{Executor: "builtin", Turn: "m1/t", Call: "c1", Attempt: 1, Worker: "W7kq2nRz", Deadline: deadline},
+	callv1.Asked{
+		Request: request, Attempt: 1, Question: "m1/t/c1/1/1", Message: "Which branch?",
+		Schema: json.RawMessage(`{"properties":{"branch":{"default":"main","type":"string"}},"type":"object"}`), Why: why,
+		Shown: "branch = \"main\"", Expires: deadline,
+	},
 	callv1.Completed{
 		Executor: "builtin", Turn: "m1/t", Call: "c1", Outcome: callv1.OK, Content: `{"sky":"clear"}`,
 		Attempt: 1, Untrusted: true, Private: true, Cut: 12,
+		Files: []callv1.Attachment{{Name: "sky.png", Type: "image/png", Size: 4711, Digest: "e3b0"}},
 	},
 	approvalv1.Requested{
 		Approval: "ab2c3d4e5f6", Request: request, Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md",
 		Grant: "2c26", Approvers: []string{"local", "telegram:12345"}, Expires: deadline, Text: "May I? /approve", Ways: "/approve",
+		Schema: json.RawMessage(`{"type":"object"}`),
 	},
 	approvalv1.Decided{Ref: question, Answer: answer, Edited: &request, Reason: "not today", Answers: []string{"k1"}, Text: "Allowed."},
 	approvalv1.Expired{Ref: question, Text: "Nobody has answered."},

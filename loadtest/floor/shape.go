@@ -174,6 +174,8 @@ func group(journal []store.Record, appends map[string]int) [][]store.Record {
 			msg = owner[at(b.Turn)]
 		case callv1.Started:
 			msg = owner[at(b.Turn)]
+		case callv1.Asked:
+			msg = owner[at(b.Turn)]
 		case callv1.Completed:
 			msg = owner[at(b.Turn)]
 		case deliveryv1.Started:

@@ -100,6 +100,10 @@ func (h *history) called(e envelope.Event, b callv1.Event) {
 		h.court.counts.outcome(string(b.Outcome))
 	case callv1.Awaiting:
 		h.find(e, b.Turn, b.Call)
+	case callv1.Asked:
+		if c := h.find(e, b.Turn, b.Call); c != nil && (c.attempts == 0 || b.Attempt != c.attempts) {
+			h.say(Wrong, e, "attempt %d of call %s asks, of which %d were claimed", b.Attempt, b.Call, c.attempts)
+		}
 	}
 }
 

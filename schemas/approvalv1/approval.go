@@ -4,10 +4,13 @@
 package approvalv1
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // Event is the sealed set of this package.
@@ -16,6 +19,23 @@ import (
 type Event interface {
 	envelope.Body
 	approval()
+}
+
+// ID is the id of the approval that an event leads to, a call.awaiting or a call.asked: whoever decides it twice gets the same.
+func ID(s session.ID, event string) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567" // base32, lower case
+	sum := sha256.Sum256([]byte(string(s) + event))
+	id := []byte{'a'}
+	var bits, have uint
+	for i := 0; len(id) < 11; {
+		if have < 5 {
+			bits, have = bits<<8|uint(sum[i]), have+8
+			i++
+		}
+		have -= 5
+		id = append(id, letters[bits>>have&31])
+	}
+	return string(id)
 }
 
 // Ref names an approval and the call that waits for it.
@@ -38,6 +58,8 @@ type Requested struct {
 	Text      string    `json:"text"`      // the whole question, as a channel shows it
 	// Ways is the end of Text that says how to answer by writing. A channel with buttons leaves it out.
 	Ways string `json:"ways,omitempty"`
+	// Schema is that of the content, where the question is one of call.asked: nothing runs, but the arguments are sent.
+	Schema json.RawMessage `json:"schema,omitzero"`
 }
 
 // Decided is a person's answer; the first one counts.

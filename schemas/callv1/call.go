@@ -3,6 +3,8 @@
 //	turn.stepped ─► dispatched ─► started ─► completed
 //	            ├─► awaiting ─► (approval) ─► dispatched …
 //	            └─► denied
+//
+// Between started and completed a call may have asked, several times: what carries it out wants to know something of a person.
 package callv1
 
 import (
@@ -128,6 +130,33 @@ type Started struct {
 	Deadline time.Time `json:"deadline"` // after it anybody may say what became of it
 }
 
+// Asked is a question to a person in the middle of a call: its executor wants to know something before it goes on. The call's time
+// goes on meanwhile. A new question of the same call withdraws the one before.
+type Asked struct {
+	// Request is the call, with the content that an answer sends which changes nothing as its Arguments. Its ToolDigest is that of
+	// the question (QuestionDigest) and no tool's: a decision about the question allows no call.
+	Request
+	Attempt  int             `json:"attempt"`  // of the call
+	Question string          `json:"question"` // id
+	Message  string          `json:"message"`  // whoever asks, in their words; untrusted, without control characters
+	Schema   json.RawMessage `json:"schema"`   // of the content: what package form reads
+	Why      []string        `json:"why"`      // as in Awaiting
+	Shown    string          `json:"shown"`    // exactly what is asked, and would be sent
+	Expires  time.Time       `json:"expires"`  // after it nobody waits for an answer
+}
+
+// QuestionDigest is what a decision about a question is bound to in place of a tool: tool is the digest of the call's.
+func QuestionDigest(tool, question, message string, schema json.RawMessage) string {
+	if raw, err := canonical.JSON(schema); err == nil { // however it was spelled on the way
+		schema = raw
+	}
+	raw, err := json.Marshal([]string{"jetclaw question v1", tool, question, message, string(schema)})
+	if err != nil {
+		return "" // no such value
+	}
+	return canonical.Digest(raw)
+}
+
 // Outcome of a call.
 type Outcome string
 
@@ -171,6 +200,8 @@ func (Awaiting) EventType() string         { return "call.awaiting.v1" }
 func (Denied) EventType() string           { return "call.denied.v1" }
 func (Started) EventType() string          { return "call.started.v1" }
 func (s Started) SubjectSuffix() string    { return s.Executor }
+func (Asked) EventType() string            { return "call.asked.v1" }
+func (a Asked) SubjectSuffix() string      { return a.Executor }
 func (Completed) EventType() string        { return "call.completed.v1" }
 func (c Completed) SubjectSuffix() string  { return c.Executor }
 
@@ -178,4 +209,5 @@ func (Dispatched) call() {}
 func (Awaiting) call()   {}
 func (Denied) call()     {}
 func (Started) call()    {}
+func (Asked) call()      {}
 func (Completed) call()  {}

@@ -63,6 +63,7 @@ var types = []Type{
 	of[callv1.Awaiting]("tools"),
 	of[callv1.Denied]("tools"),
 	of[callv1.Started]("*"),
+	of[callv1.Asked]("*"),
 	of[callv1.Completed]("*"),
 	of[approvalv1.Requested]("approvals"),
 	of[approvalv1.Decided]("approvals"),

@@ -16,6 +16,9 @@
 //   - Each decision is signed (callv1.Statement) over all that it was about. Executors verify it; a decision that somebody
 //     else has put into the journal allows nothing.
 //
+// The same holds for what an MCP server asks a person in the middle of a call (call.asked): the question shows what would be sent,
+// an answer may hold other values, and is judged by the question's schema instead of the gate. It ends with its call.
+//
 // # Ways to answer
 //
 //	a channel             decision.submitted, in the session of the approval, which rings this service
@@ -37,7 +40,7 @@
 // # When it dies
 //
 //	it dies                          what follows
-//	before approval.requested        the bell of call.awaiting comes again; the id is derived, so it is the same approval
+//	before approval.requested        the bell of the fact comes again; the id is derived, so it is the same approval
 //	before the timer is stored       the same bell is still not acked: it comes again, and the timer is stored then
 //	while an approval is open        the timer rings whoever lives then
 //	with an answer not stored        a submission rings again; who has asked the endpoint sees an error and asks again

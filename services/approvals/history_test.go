@@ -108,11 +108,28 @@ func parked(turn, call, policy string) callv1.Awaiting {
 	}
 }
 
+// wanted is a question in the middle of a call; one whose name begins with "i" cannot be answered as it is.
+func wanted(turn, call string, until time.Time) callv1.Asked {
+	schema, content := json.RawMessage(`{"properties":{"x":{"type":"string","default":"`+call+`"}}}`), json.RawMessage(`{"x":"`+call+`"}`)
+	if call[0] == 'i' {
+		schema, content = json.RawMessage(`{"properties":{"x":{"type":"string"}},"required":["x"]}`), json.RawMessage(`{}`)
+	}
+	return callv1.Asked{
+		Request: callv1.Request{
+			Turn: turn, Call: call, Tool: "send", Executor: "mcp-mail", Arguments: content, Digest: canonical.Digest(content),
+			ToolDigest: callv1.QuestionDigest("t", call, "", schema), Level: toolv1.L2, Policy: "p",
+		},
+		Attempt: 1, Question: call, Schema: schema, Shown: "x", Expires: until,
+	}
+}
+
 // ledger reads a journal without the machine's help.
 type ledger struct {
 	gate     *fickle
 	id       session.ID
 	parked   map[string]callv1.Awaiting
+	forms    map[string]callv1.Asked // as well among parked
+	dropped  map[string]bool         // forms that nobody waits for
 	asked    map[string]approvalv1.Requested
 	over     map[string]bool
 	turns    map[string]bool // that have ended
@@ -123,7 +140,7 @@ type ledger struct {
 func newLedger(g *fickle, id session.ID) *ledger {
 	return &ledger{
 		gate: g, id: id, parked: map[string]callv1.Awaiting{}, asked: map[string]approvalv1.Requested{}, over: map[string]bool{},
-		turns: map[string]bool{}, open: map[string]messagev1.Decision{}, answered: map[string]bool{},
+		forms: map[string]callv1.Asked{}, dropped: map[string]bool{}, turns: map[string]bool{}, open: map[string]messagev1.Decision{}, answered: map[string]bool{},
 	}
 }
 
@@ -131,12 +148,14 @@ func (l *ledger) read(ev envelope.Event) error {
 	switch b := ev.Body.(type) {
 	case callv1.Awaiting:
 		l.parked[approval.ID(ev.Session, ev.ID)] = b
+	case callv1.Asked:
+		l.drop(b.Turn, b.Call)
+		id := approval.ID(ev.Session, ev.ID)
+		l.forms[id], l.parked[id] = b, callv1.Awaiting{Request: b.Request}
+	case callv1.Completed:
+		l.done(b.Turn, b.Call)
 	case callv1.Denied:
-		for id, w := range l.parked {
-			if w.Turn == b.Turn && w.Call == b.Call {
-				l.over[id] = true
-			}
-		}
+		l.done(b.Turn, b.Call)
 	case turnv1.Cancelled:
 		l.turns[b.Turn] = true
 	case turnv1.Failed:
@@ -161,7 +180,7 @@ func (l *ledger) read(ev envelope.Event) error {
 		}
 		return l.ends(b.Ref)
 	case approvalv1.Cancelled:
-		if !l.turns[b.Turn] {
+		if !l.turns[b.Turn] && !l.dropped[b.Approval] {
 			return fmt.Errorf("%s is cancelled, and its turn goes on", b.Approval)
 		}
 		return l.ends(b.Ref)
@@ -169,6 +188,25 @@ func (l *ledger) read(ev envelope.Event) error {
 		return l.ends(b.Ref)
 	}
 	return nil
+}
+
+// drop: nobody waits for what a call has asked.
+func (l *ledger) drop(turn, call string) {
+	for id, w := range l.forms {
+		if w.Turn == turn && w.Call == call {
+			l.dropped[id] = true
+		}
+	}
+}
+
+// done: what became of a call leaves nothing to decide.
+func (l *ledger) done(turn, call string) {
+	l.drop(turn, call)
+	for id, w := range l.parked {
+		if _, form := l.forms[id]; !form && w.Turn == turn && w.Call == call {
+			l.over[id] = true
+		}
+	}
 }
 
 func (l *ledger) ends(ref approvalv1.Ref) error {
@@ -193,6 +231,7 @@ func (l *ledger) answers(ids []string) error {
 func (l *ledger) decided(b approvalv1.Decided) error {
 	q, ok := l.asked[b.Approval]
 	x := l.open[b.Answers[0]]
+	w, form := l.forms[b.Approval]
 	switch {
 	case !ok:
 		return fmt.Errorf("%s was never asked", b.Approval)
@@ -202,6 +241,10 @@ func (l *ledger) decided(b approvalv1.Decided) error {
 		return fmt.Errorf("%s is decided by %s", b.Approval, b.Answer.By)
 	case !b.Answer.At.Before(q.Expires) || !b.Answer.Expires.Equal(q.Expires):
 		return fmt.Errorf("%s is decided at %s, and expired at %s", b.Approval, b.Answer.At, q.Expires)
+	case form && (l.dropped[b.Approval] || q.Expires.After(w.Expires) || b.Answer.Decision == callv1.AllowAlways):
+		return fmt.Errorf("%s may not be answered like this", b.Approval)
+	case form && b.Answer.Decision.Allows() && b.Call[0] == 'i':
+		return fmt.Errorf("%s is answered with what does not fit", b.Approval)
 	case l.turns[b.Turn]:
 		return fmt.Errorf("%s is decided after its turn", b.Approval)
 	case !b.Answer.Decision.Allows():
@@ -210,7 +253,7 @@ func (l *ledger) decided(b approvalv1.Decided) error {
 		return fmt.Errorf("the signature of %s", b.Approval)
 	case b.Answer.Decision == callv1.AllowAlways && q.Level >= toolv1.L3:
 		return fmt.Errorf("%s is given for always", b.Approval)
-	case !l.gate.wouldAsk(q.Policy, b.Answer.At):
+	case !form && !l.gate.wouldAsk(q.Policy, b.Answer.At):
 		return fmt.Errorf("%s is allowed, and the gate did not agree", b.Approval)
 	}
 	return nil
@@ -254,7 +297,7 @@ func TestHistories(t *testing.T) {
 			},
 		}
 		deeds := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"await", "await", "await", "dangerous", "allow", "allow", "allow", "always", "deny", "stranger", "unnamed", "unknown",
+			"await", "await", "await", "dangerous", "form", "form", "incomplete", "again", "call done", "allow", "allow", "allow", "always", "deny", "stranger", "unnamed", "unknown",
 			"cancel", "fail", "call denied", "policy", "mute", "denies", "calm", "calm", "delete", "full", "down",
 		}), 1, 16).Draw(rt, "deeds")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 5000), len(deeds), len(deeds)).Draw(rt, "gaps")
@@ -306,6 +349,15 @@ func (p *plot) do(deed string, i, which int) {
 		turn, call := fmt.Sprintf("m%d/t", which%3), deed[:1]+key
 		id := p.w.Post(s, parked(turn, call, p.gate.now().policy), key)
 		p.all = append(p.all, waiting{s, approval.ID(s, id), turn, call})
+	case "form", "incomplete", "again":
+		turn, call := fmt.Sprintf("m%d/t", which%3), deed[:1]+key
+		if deed == "again" && len(p.all) > 0 { // a call that may have asked before
+			s, turn, call = k.id, k.turn, k.call
+		}
+		id := p.w.Post(s, wanted(turn, call, time.Now().Add(time.Duration(which)*time.Minute)), key)
+		p.all = append(p.all, waiting{s, approval.ID(s, id), turn, call})
+	case "call done":
+		p.w.Post(k.id, callv1.Completed{Turn: k.turn, Call: k.call, Executor: "mcp-mail", Attempt: 1, Outcome: callv1.OK}, key)
 	case "allow":
 		say("telegram:1", k.approval, callv1.AllowOnce)
 	case "always":

@@ -48,7 +48,7 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{news: make(chan struct{}, 1), policy: "p1"}
 	h.bus = bustest.New(t, Spec(),
-		bus.Spec{Name: "tools", Appends: []string{"call.awaiting", "call.denied"}, Serves: []string{"judge", "version"}},
+		bus.Spec{Name: "tools", Appends: []string{"call.awaiting", "call.denied", "call.asked.*", "call.completed.*"}, Serves: []string{"judge", "version"}},
 		bus.Spec{Name: "chat", Appends: []string{"decision.submitted", "turn.cancelled", "session.deleted", "access.granted", "access.revoked"}},
 		bus.Spec{Name: "cli", Asks: []string{"approvals.list", "approvals.get", "approvals.decide"}},
 	)

@@ -30,7 +30,7 @@ type index struct {
 type entry struct {
 	id      string
 	session session.ID
-	policy  string
+	policy  string // "": none decides about it
 	expires time.Time
 	cursor  uint64 // of approval.requested
 }
@@ -49,7 +49,11 @@ func newIndex() *index {
 func (x *index) note(ev envelope.Event) {
 	switch b := ev.Body.(type) {
 	case approvalv1.Requested:
-		x.add(entry{id: b.Approval, session: ev.Session, policy: b.Policy, expires: b.Expires, cursor: ev.Cursor})
+		e := entry{id: b.Approval, session: ev.Session, policy: b.Policy, expires: b.Expires, cursor: ev.Cursor}
+		if b.Schema != nil { // a question in the middle of a call that runs
+			e.policy = ""
+		}
+		x.add(e)
 	case approvalv1.Decided:
 		x.close(b.Approval, ev.Session)
 	case approvalv1.Expired:

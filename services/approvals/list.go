@@ -36,9 +36,11 @@ type View struct {
 	Policy    string          `json:"policy,omitempty"`
 	Why       []string        `json:"why,omitempty"`
 	Shown     string          `json:"shown,omitempty"` // exactly what runs
-	Always    bool            `json:"always,omitempty"`
-	Fixed     string          `json:"fixed,omitempty"` // what "always" would hold for
-	Since     time.Time       `json:"since,omitzero"`  // when the call was parked
+	// Schema is that of the arguments, where a call that runs asks for them: nothing else runs, but they are sent.
+	Schema json.RawMessage `json:"schema,omitzero"`
+	Always bool            `json:"always,omitempty"`
+	Fixed  string          `json:"fixed,omitempty"` // what "always" would hold for
+	Since  time.Time       `json:"since,omitzero"`  // when the call was parked
 
 	Decision callv1.Decision `json:"decision,omitempty"`
 	By       string          `json:"by,omitempty"`
@@ -272,6 +274,9 @@ func openView(id session.ID, a approval.Approval) View {
 	}
 	if v.Always {
 		v.Fixed = a.Parked.Fixed
+	}
+	if a.Form != nil {
+		v.Schema = a.Form.Schema
 	}
 	switch {
 	case a.Over: // the event that says so is on its way

@@ -47,7 +47,7 @@ func Spec() bus.Spec {
 		Name:    approval.Service,
 		Appends: append(ends(), kind(approvalv1.Requested{}), kind(noticev1.Posted{})+"."+approval.Service),
 		Doorbells: []string{
-			kind(callv1.Awaiting{}), kind(messagev1.Decision{}), kind(turnv1.Cancelled{}), kind(turnv1.Failed{}),
+			kind(callv1.Awaiting{}), kind(callv1.Asked{}) + ".*", kind(messagev1.Decision{}), kind(turnv1.Cancelled{}), kind(turnv1.Failed{}),
 		},
 		Timers:    true,
 		Snapshots: true,

@@ -159,9 +159,9 @@ func (b *bells) Backlog(ctx context.Context, spec bus.Spec, part func(envelope.E
 }
 
 // again rings for an event that no consumer delivers now.
-func (b *bells) again(ctx context.Context, work *sync.WaitGroup, ev envelope.Event) {
+func (b *bells) again(spawn func(func(context.Context)), ev envelope.Event) {
 	b.pass(actor.NewEcho(ev, func(bell bus.Bell, after time.Duration) {
-		work.Go(func() {
+		spawn(func(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(after):

@@ -167,6 +167,6 @@ func authStatus(s oauth.Status) AuthStatus {
 	return AuthStatus{
 		HasTokens: s.HasTokens, RequiresAuthorization: s.RequiresAuthorization, HasClientInformation: s.HasClientInformation,
 		HasCodeVerifier: s.HasCodeVerifier, HasDiscoveryState: s.HasDiscoveryState, HasLastAuthorizationURL: s.HasLastAuthorizationURL,
-		State: string(s.State), ExpiresAt: s.ExpiresAt, Scope: s.Scope,
+		State: s.State, ExpiresAt: s.ExpiresAt, Scope: s.Scope,
 	}
 }

@@ -177,7 +177,7 @@ func (u *upstream) sweep(ctx context.Context) {
 		}
 		from = st.Floor + 1
 	}
-	next, err := u.s.conn.Calls(ctx, u.executor, from, func(ev envelope.Event) { u.s.bells.again(u.s.life, &u.s.work, ev) })
+	next, err := u.s.conn.Calls(ctx, u.executor, from, func(ev envelope.Event) { u.s.bells.again(u.s.spawn, ev) })
 	if err != nil {
 		u.log.Debug("calls of a paused server are answered later", "error", err)
 	}

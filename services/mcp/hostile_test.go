@@ -32,7 +32,7 @@ func behave(kind string) {
 		select {}
 	case "deaf": // it ignores the end of its input and SIGTERM, and has started others
 		signal.Ignore(syscall.SIGTERM)
-		child := exec.Command("/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done") //nolint:noctx // it is to be left behind
+		child := exec.Command("/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done")
 		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := child.Start(); err != nil {
 			os.Exit(4)

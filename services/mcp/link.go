@@ -34,6 +34,7 @@ type link struct {
 
 	mu      sync.Mutex
 	process *launch.Process // guarded by mu; nil for HTTP
+	errands []*presence     // guarded by mu; calls that it carries out
 
 	users int       // guarded by u.mu
 	used  time.Time // guarded by u.mu; when the last user left
@@ -110,7 +111,7 @@ func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link,
 		default:
 			l = &link{u: u, key: key, open: make(chan struct{}), gone: make(chan struct{}), brief: true, used: time.Now()}
 			u.links[key] = l
-			u.s.work.Go(l.run)
+			u.s.spawn(l.run)
 		}
 		if wait == nil {
 			l.users++
@@ -212,8 +213,7 @@ func (u *upstream) part(id session.ID) {
 }
 
 // run opens the connection and waits for its end.
-func (l *link) run() {
-	ctx := l.u.s.life
+func (l *link) run(ctx context.Context) {
 	l.session, l.err = l.connect(ctx)
 	if l.err == nil {
 		l.err = l.greet(ctx)
@@ -240,6 +240,9 @@ func (l *link) connect(ctx context.Context) (*client.Session, error) {
 	u.mu.Unlock()
 	o := u.s.options(u.name, d)
 	o.Legacy, o.Changed = legacy, u.changed
+	if d.Elicitation {
+		o.Elicit = l.elicit
+	}
 	if d.TransportName() == definition.Stdio {
 		o.Open = func(ctx context.Context) (client.Pipe, error) { return l.launch(ctx, d) }
 	}
@@ -386,7 +389,7 @@ func (l *link) end(why string) {
 		u.old[l] = true // while it lasts
 		u.mu.Unlock()
 		<-l.open
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(u.s.life), endTime)
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
 		defer cancel()
 		if l.session != nil {
 			_ = l.session.Close(ctx) // it is closed either way

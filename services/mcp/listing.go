@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/canonical"
@@ -159,11 +160,13 @@ func (u *upstream) offer(ctx context.Context) {
 		}
 	}
 	u.mu.Lock()
-	again := u.surveying
-	u.surveying = true
+	again := u.surveying != nil
+	if !again {
+		u.surveying = make(chan struct{})
+	}
 	u.mu.Unlock()
 	if !again {
-		u.s.work.Go(u.survey)
+		u.s.spawn(u.survey)
 	}
 }
 
@@ -171,12 +174,16 @@ func (u *upstream) offer(ctx context.Context) {
 const surveyor = session.ID("")
 
 // survey asks the server what it offers, until that is known, or nobody wants to know.
-func (u *upstream) survey() {
-	ctx := u.s.life
+func (u *upstream) survey(ctx context.Context) {
+	u.mu.Lock()
+	surveying := u.surveying
+	u.mu.Unlock()
+	asked := sync.OnceFunc(func() { close(surveying) })
 	defer func() {
 		u.mu.Lock()
-		u.surveying = false
-		u.mu.Unlock()
+		defer u.mu.Unlock()
+		asked()
+		u.surveying = nil
 	}()
 	for try := 1; ; try++ {
 		wait := u.untilTrial()
@@ -186,6 +193,7 @@ func (u *upstream) survey() {
 			}
 			wait = min(time.Duration(try)*surveyAgain, time.Minute)
 		}
+		asked()
 		select {
 		case <-ctx.Done():
 			return
@@ -242,7 +250,7 @@ func (u *upstream) changed(kind client.Kind) {
 	}
 	u.mu.Unlock()
 	if l != nil {
-		u.s.work.Go(func() { u.refresh(u.s.life, l) })
+		u.s.spawn(func(ctx context.Context) { u.refresh(ctx, l) })
 	}
 }
 

@@ -50,7 +50,8 @@ func (s *Service) perform(ctx context.Context, w actor.Work[execution.State]) (e
 	}
 	limited, cancel := context.WithDeadlineCause(ctx, w.Deadline.Add(-grace), errLate)
 	defer cancel()
-	got := s.call(limited, w.Session, open.Dispatched)
+	e := &errand{session: w.Session, claim: w.Claim, call: open.Dispatched, attempt: claim.Attempt}
+	got := s.call(e.with(limited), w.Session, open.Dispatched)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -188,6 +189,8 @@ func (u *upstream) admit(id session.ID, d callv1.Dispatched) (catalogue.Target, 
 
 // run sends the request that a call is.
 func (u *upstream) run(ctx context.Context, l *link, id session.ID, d callv1.Dispatched, target catalogue.Target) (result, error) {
+	leave := l.attend(ctx)
+	defer leave()
 	var got content.Result
 	switch target.Kind {
 	case catalogue.KindTool:
@@ -219,7 +222,7 @@ func utility(ctx context.Context, s *client.Session, kind catalogue.Kind, raw js
 		Arguments map[string]string `json:"arguments"`
 	}
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return content.Result{Failed: true, Text: "the arguments cannot be read: " + err.Error()}, nil
+		return content.Result{Failed: true, Text: "the arguments cannot be read: " + err.Error()}, nil //nolint:nilerr // it is told
 	}
 	switch kind {
 	case catalogue.KindResourcesList:

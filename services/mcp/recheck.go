@@ -22,7 +22,7 @@ func (r recorded) rules() execution.Rules {
 }
 
 // Recheck is the service's machine as it is asked about a journal. Given is that a server was paused or was not configured any more
-// when a call was to be started.
+// when a call was to be started, and what servers ask.
 func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 	return recheck.New(recheck.Spec[execution.State, execution.Rules]{
 		Service: Name,
@@ -39,6 +39,7 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 			}
 			return r.rules()
 		},
+		Given:    func(ev envelope.Event) bool { _, ok := ev.Body.(callv1.Asked); return ok }, // by its server
 		Parts:    execution.State.Parts,
 		Part:     execution.Part,
 		Claim:    execution.State.ClaimOf,

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,10 @@ type Config struct {
 	Changed <-chan struct{}
 	World   World
 	Known   []string // secrets that leave no server
+	// Patience is how long Ready waits for servers whose tools are not known yet, once each has been asked: for who stays no longer
+	// than one turn. Waiting is told of which ones. 0: it does not wait.
+	Patience time.Duration
+	Waiting  func(servers []string)
 	// Identity is the age key that stored OAuth credentials are encrypted with; "": none are kept.
 	Identity string
 	Log      *slog.Logger
@@ -69,8 +74,9 @@ type Service struct {
 	reread chan struct{} // of size 1: the configuration is to be read again
 	slots  chan struct{} // of connections that are opened beside calls
 
-	life context.Context // of connections; ends when Run does
-	work sync.WaitGroup  // whatever runs beside calls
+	// spawn runs something beside calls; its context ends when Run does.
+	spawn func(func(ctx context.Context))
+	work  sync.WaitGroup // what spawn runs, and ends of connections
 
 	mu        sync.Mutex
 	upstreams map[string]*upstream // guarded by mu; by executor
@@ -83,7 +89,7 @@ func Spec() bus.Spec {
 	kind := func(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
 	return bus.Spec{
 		Name:         Name,
-		Appends:      []string{kind(callv1.Started{}) + ".*", kind(callv1.Completed{}) + ".*"},
+		Appends:      []string{kind(callv1.Started{}) + ".*", kind(callv1.Completed{}) + ".*", kind(callv1.Asked{}) + ".*"},
 		Doorbells:    []string{kind(turnv1.Cancelled{}), kind(turnv1.SessionDeleted{})},
 		Rung:         true, // by `jetclaw doctor --repair`
 		Snapshots:    true,
@@ -92,6 +98,7 @@ func Spec() bus.Spec {
 		Executors:    true,
 		System:       true,
 		Live:         true, // progress
+		Follows:      true, // what people answer to servers
 		Serves:       []string{StatusVerb, ReloadVerb, ProbeVerb, LoginVerb, CodeVerb, LogoutVerb},
 	}
 }
@@ -168,7 +175,7 @@ const maxOpening = 4
 // left.
 func (s *Service) Run(ctx context.Context) error {
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	s.life = life
+	s.spawn = func(f func(context.Context)) { s.work.Go(func() { f(life) }) }
 	sweep, done := context.WithTimeout(ctx, endTime)
 	defer done()
 	if n, err := launch.Sweep(sweep, s.config.World.Home, s.log); err != nil {
@@ -197,13 +204,48 @@ func (s *Service) Run(ctx context.Context) error {
 
 var errStopped = errors.New("jetclaw stops")
 
-// Ready returns once calls are taken and questions are answered, or with ctx's error. It waits for no server.
+// Ready returns once calls are taken and questions are answered, or with ctx's error. It waits for no server, but see
+// Config.Patience.
 func (s *Service) Ready(ctx context.Context) error {
 	select {
 	case <-s.asked:
-		return s.actor.Ready(ctx)
 	case <-ctx.Done():
 		return fmt.Errorf("mcp is not ready: %w", context.Cause(ctx))
+	}
+	if s.config.Patience > 0 {
+		s.await(ctx)
+	}
+	return s.actor.Ready(ctx)
+}
+
+// await returns when each server that is asked what it offers has been asked once, or when patience is over.
+func (s *Service) await(ctx context.Context) {
+	var names []string
+	var asked []<-chan struct{}
+	for _, u := range s.all() {
+		u.mu.Lock()
+		if u.surveying != nil {
+			names, asked = append(names, u.name), append(asked, u.surveying)
+		}
+		u.mu.Unlock()
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	if s.config.Waiting != nil {
+		s.config.Waiting(names)
+	}
+	over := time.NewTimer(s.config.Patience)
+	defer over.Stop()
+	for _, one := range asked {
+		select {
+		case <-one:
+		case <-over.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

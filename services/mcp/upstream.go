@@ -50,8 +50,9 @@ type upstream struct {
 	lists     *catalogue.Listing // guarded by mu; what the server has listed last; nil: nothing yet
 	built     *catalogue.Built   // guarded by mu; made of lists
 	stale     bool               // guarded by mu; the server has announced a change
-	surveying bool               // guarded by mu; somebody is about to find out what it lists
-	running   int                // guarded by mu; calls
+	// surveying is closed once the server was asked what it offers, by who is about to find out; nil: nobody is. Guarded by mu.
+	surveying chan struct{}
+	running   int // guarded by mu; calls
 }
 
 func newUpstream(s *Service, name string) *upstream {
@@ -161,12 +162,12 @@ func (u *upstream) refusal(now time.Time) string {
 // basis identifies all that a catalogue is made of beside what the server lists.
 func basis(d definition.Definition) string {
 	raw, err := json.Marshal(struct {
-		Version  int
-		Endpoint string
-		Filter   *definition.ToolFilter
-		Approval definition.Approval
-		Times    [2]time.Duration
-		Elicit   bool
+		Version  int                    `json:"version"`
+		Endpoint string                 `json:"endpoint"`
+		Filter   *definition.ToolFilter `json:"filter"`
+		Approval definition.Approval    `json:"approval"`
+		Times    [2]time.Duration       `json:"times"`
+		Elicit   bool                   `json:"elicit"`
 	}{catalogueVersion, d.Endpoint(), d.ToolFilter, d.ApprovalMode(), [2]time.Duration{d.RequestTimeout(), d.ConnectionTimeout()}, d.Elicitation})
 	if err != nil {
 		return ""

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
@@ -35,7 +37,10 @@ func (e Env) findMCP(p *parts, t Target) error {
 
 // mcpConfig is the executor of MCP servers as configured now; what is configured later it reads itself.
 func (e Env) mcpConfig(key ed25519.PublicKey, identity string) *mcp.Config {
-	return &mcp.Config{Key: key, Identity: identity, World: e.mcpWorld(), Servers: e.mcpServers, Known: e.known()}
+	return &mcp.Config{
+		Key: key, Identity: identity, World: e.mcpWorld(), Servers: e.mcpServers, Known: e.known(),
+		Waiting: func(servers []string) { e.Notice("asking " + strings.Join(servers, ", ") + " for their tools") },
+	}
 }
 
 // mcpServers are the servers that the configuration names now.
@@ -51,7 +56,7 @@ func (e Env) mcpWorld() mcp.World {
 			resolved, secrets, err := d.Resolve(func(ref string) (string, error) {
 				value, warning, err := e.resolver().Value(ref)
 				if warning != "" {
-					e.Log.Warn(warning)
+					e.Log.Warn("a secret of an MCP server", "warning", warning)
 				}
 				return value, err
 			})
@@ -90,11 +95,16 @@ func (e Env) WithMCP(ctx context.Context, fn func(context.Context, Client) error
 	return e.with(ctx, Target{Server: true, Services: []string{mcp.Name}}, fn)
 }
 
+// mcpPatience is what a command without a daemon waits for servers whose tools are not known yet: it ends before they would be.
+const mcpPatience = 20 * time.Second
+
 func (p *parts) mcp(c *bus.Conn) (lifecycle.Service, error) {
 	config := *p.serving
 	config.Conn, config.Log = c, c.Log()
 	if p.watch != nil {
 		config.Changed = p.watch.subscribe()
+	} else {
+		config.Patience = mcpPatience
 	}
 	return mcp.New(config)
 }

@@ -68,6 +68,8 @@ func callSummary(body callv1.Event) string {
 		return b.Call + ": " + oneLine(b.Reason)
 	case callv1.Started:
 		return fmt.Sprintf("%s attempt %d, by %s", b.Call, b.Attempt, b.Worker)
+	case callv1.Asked:
+		return fmt.Sprintf("%s attempt %d asks: %s", b.Call, b.Attempt, oneLine(b.Message))
 	case callv1.Completed:
 		return fmt.Sprintf("%s %s: %s", b.Call, b.Outcome, oneLine(b.Content))
 	}

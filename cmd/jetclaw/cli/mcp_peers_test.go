@@ -154,7 +154,7 @@ func TestPeersMCPFiles(t *testing.T) {
 
 // TestPeersMCPMemory keeps something in one conversation and reads it in another, under a daemon.
 func TestPeersMCPMemory(t *testing.T) {
-	u := newUser(t, offlineYAML)
+	u := newUser(t, offlineYAML+"channels: {http: {listen: off}}\n")
 	memory := filepath.Join(t.TempDir(), "memory.jsonl")
 	d := u.start()
 	args := append([]string{"mcp", "add", "memory", "--approval", "approve", "--env", "MEMORY_FILE_PATH=" + memory, "--"}, mcpServer(t, "memory")...)

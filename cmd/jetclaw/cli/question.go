@@ -20,15 +20,22 @@ func framed(text string) string {
 // question is an open approval as a person is asked: all that is needed to decide.
 func question(v approvals.View, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Approval %s: may %s run? (level %s)\n", flat(v.Approval), flat(v.Tool), v.Level)
+	head, would, end := fmt.Sprintf("may %s run? (level %s)", flat(v.Tool), v.Level), "Exactly this would run:", "the answer is no"
+	if v.Schema != nil { // a call that runs already asks for something
+		head, would, end = fmt.Sprintf("a question from %s, while it runs", flat(v.Tool)), "Exactly this would be sent:", "nothing is sent"
+	}
+	fmt.Fprintf(&b, "Approval %s: %s\n", flat(v.Approval), head)
 	for _, why := range v.Why {
 		fmt.Fprintf(&b, "- %s\n", flat(why))
 	}
-	fmt.Fprintf(&b, "Exactly this would run:\n%s\n", framed(v.Shown))
+	fmt.Fprintf(&b, "%s\n%s\n", would, framed(v.Shown))
+	if v.Schema != nil {
+		fmt.Fprintf(&b, "Other values: jetclaw approvals approve %s --edit FILE (a JSON object)\n", flat(v.Approval))
+	}
 	if v.Always {
 		fmt.Fprintf(&b, "Always would hold for: %s\n", flat(v.Fixed))
 	}
-	fmt.Fprintf(&b, "In %s the answer is no.\n", span(v.Expires.Sub(now)))
+	fmt.Fprintf(&b, "In %s %s.\n", span(v.Expires.Sub(now)), end)
 	return b.String()
 }
 
@@ -37,6 +44,9 @@ func elsewhere(v approvals.View) string {
 	always := ""
 	if v.Always {
 		always = " [--always]"
+	}
+	if v.Schema != nil {
+		always = " [--edit FILE]"
 	}
 	return fmt.Sprintf("  jetclaw approvals approve %s%s\n  jetclaw approvals deny %s [--reason TEXT]\n", flat(v.Approval), always, flat(v.Approval))
 }
@@ -84,7 +94,11 @@ func wholeApproval(v approvals.View, now time.Time) string {
 	for _, why := range v.Why {
 		fmt.Fprintf(&b, "- %s\n", flat(why))
 	}
-	fmt.Fprintf(&b, "\nexactly this would run:\n%s\n", framed(v.Shown))
+	would := "exactly this would run"
+	if v.Schema != nil {
+		would = "exactly this would be sent to its server, while it runs"
+	}
+	fmt.Fprintf(&b, "\n%s:\n%s\n", would, framed(v.Shown))
 	fmt.Fprintf(&b, "\narguments:\n%s\n", framed(string(v.Arguments)))
 	if v.Status == approvals.Open {
 		fmt.Fprintf(&b, "\nanswer with\n%s", elsewhere(v))
@@ -105,6 +119,7 @@ func viewOf(id session.ID, at time.Time, b approvalv1.Requested) approvals.View 
 		Approval: b.Approval, Session: id, Status: approvals.Open, Turn: b.Turn, Call: b.Call, Tool: b.Tool, Expires: b.Expires,
 		Approvers: b.Approvers, Executor: b.Executor, Arguments: b.Arguments, Level: b.Level, Policy: b.Policy, Why: b.Why,
 		Shown: b.Shown, Always: b.Grant != "" && b.Level < toolv1.L3, Fixed: b.Fixed, Since: at,
+		Schema: b.Schema,
 	}
 }
 

@@ -87,6 +87,8 @@ func callLine(body envelope.Body) string {
 		return codeless(fmt.Sprintf("asks for approval of %s %s", b.Tool, oneLine(plainJSON(b.Arguments))))
 	case callv1.Denied:
 		return codeless(fmt.Sprintf("call %s was denied: %s", b.Call, oneLine(b.Reason)))
+	case callv1.Asked:
+		return codeless(fmt.Sprintf("call %s asks: %s", b.Call, oneLine(b.Message)))
 	case callv1.Completed:
 		return codeless(fmt.Sprintf("call %s: %s: %s", b.Call, b.Outcome, oneLine(b.Content)))
 	}

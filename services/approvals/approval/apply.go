@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "2"
+const Version = "3"
 
 // Service is who appends the events of this machine.
 const Service = "approvals"
@@ -25,10 +25,14 @@ func (s State) Apply(ev envelope.Event) State {
 	switch b := ev.Body.(type) {
 	case callv1.Awaiting:
 		return s.park(ev, b)
+	case callv1.Asked:
+		return s.asked(ev, b)
 	case callv1.Denied:
 		return s.closed(ev, b.Turn, b.Call)
 	case callv1.Dispatched:
 		return s.closed(ev, b.Turn, b.Call)
+	case callv1.Started: // what an earlier attempt has asked, nobody waits for
+		return s.withdrawn(ev.ID, b.Turn, b.Call)
 	case callv1.Completed:
 		return s.closed(ev, b.Turn, b.Call)
 	case turnv1.Completed:
@@ -55,7 +59,7 @@ func (s State) Apply(ev envelope.Event) State {
 // what another was asked.
 func (s State) park(ev envelope.Event, b callv1.Awaiting) State {
 	name := Name{ID: ev.ID, Key: ev.Key}
-	same := func(a Approval) bool { return a.Parked.Turn == b.Turn && a.Parked.Call == b.Call }
+	same := func(a Approval) bool { return a.Form == nil && a.Parked.Turn == b.Turn && a.Parked.Call == b.Call }
 	if s.knowsCall(name) || slices.ContainsFunc(s.Open, same) {
 		return s
 	}
@@ -65,9 +69,34 @@ func (s State) park(ev envelope.Event, b callv1.Awaiting) State {
 	return s
 }
 
+// asked opens an approval for a question in the middle of a call, and withdraws the one before.
+func (s State) asked(ev envelope.Event, b callv1.Asked) State {
+	name := Name{ID: ev.ID, Key: ev.Key}
+	if s.knowsCall(name) {
+		return s
+	}
+	s = s.withdrawn(ev.ID, b.Turn, b.Call)
+	s.Open = append(slices.Clip(s.Open), Approval{
+		ID: ID(ev.Session, ev.ID), Fact: name, Parked: callv1.Awaiting{Request: b.Request, Why: b.Why, Shown: b.Shown},
+		Form: &Form{Schema: b.Schema, Until: wall(b.Expires)}, At: wall(ev.Time), Last: ev.ID, Over: slices.Contains(s.Ended, b.Turn),
+	})
+	return s
+}
+
+// withdrawn: nobody waits for what a call has asked. Other than a parked call's, the end of that is told: it may be on a screen.
+func (s State) withdrawn(by, turn, call string) State {
+	for i, a := range s.Open {
+		if a.Form != nil && a.Parked.Turn == turn && a.Parked.Call == call && !a.Over {
+			s = s.with(i, func(a *Approval) { a.Over, a.Last = true, by })
+		}
+	}
+	return s
+}
+
 // closed: what became of the call leaves nothing to decide.
 func (s State) closed(ev envelope.Event, turn, call string) State {
-	i := slices.IndexFunc(s.Open, func(a Approval) bool { return a.Parked.Turn == turn && a.Parked.Call == call })
+	s = s.withdrawn(ev.ID, turn, call)
+	i := slices.IndexFunc(s.Open, func(a Approval) bool { return a.Form == nil && a.Parked.Turn == turn && a.Parked.Call == call })
 	if i < 0 {
 		return s
 	}

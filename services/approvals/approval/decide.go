@@ -52,13 +52,15 @@ func (s State) Decide(id session.ID, x Answer, now time.Time, r Rules, heard *Ve
 	case a.Over:
 		return Ruling{Kind: Gone, Text: fmt.Sprintf("Approval %s was cancelled: the work that it belongs to has ended.", a.ID)}
 	case !now.Before(a.Expires):
-		return Ruling{Kind: Late, Text: fmt.Sprintf("Approval %s has expired at %s. It did not run.", a.ID, clock(a.Expires))}
+		return Ruling{Kind: Late, Text: fmt.Sprintf("Approval %s has expired at %s. %s", a.ID, clock(a.Expires), nothing(a.Form != nil))}
 	case !x.Decision.Valid():
 		return wrong("%.40q is no decision: allow-once, allow-always or deny.", string(x.Decision))
 	case x.Decision == callv1.Deny && len(x.Arguments) > 0:
 		return wrong("What is denied has no other arguments: leave them out, or allow it with them.")
 	case x.Decision == callv1.Deny:
 		return a.decide(id, x, now, r, a.Request(), a.Parked.Shown, "")
+	case a.Form != nil:
+		return a.fill(id, x, now, r)
 	}
 	return a.allow(id, x, now, r, heard)
 }
@@ -184,7 +186,7 @@ func (s State) late(x Answer, r Rules) Ruling {
 	}
 	switch o.Outcome {
 	case Expired:
-		return Ruling{Kind: Late, Text: fmt.Sprintf("Approval %s has expired at %s: nobody had answered. It did not run.", o.ID, clock(o.Expires))}
+		return Ruling{Kind: Late, Text: fmt.Sprintf("Approval %s has expired at %s: nobody had answered. %s", o.ID, clock(o.Expires), nothing(o.Form))}
 	case Cancelled:
 		return Ruling{Kind: Gone, Text: fmt.Sprintf("Approval %s was cancelled at %s: the work that it belongs to has ended.", o.ID, clock(o.At))}
 	case Voided:

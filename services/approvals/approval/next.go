@@ -119,6 +119,9 @@ func (a Approval) requested(r Rules) approvalv1.Requested {
 	if a.Always() {
 		b.Fixed, b.Grant = a.Parked.Fixed, a.Parked.Grant
 	}
+	if a.Form != nil {
+		b.Schema = a.Form.Schema
+	}
 	b.Text, b.Ways = a.question(b)
 	return b
 }

@@ -45,12 +45,21 @@ type Approval struct {
 	Parked callv1.Awaiting `json:"parked"`
 	At     time.Time       `json:"at"`   // of the call.awaiting
 	Last   string          `json:"last"` // id of the last event about it: the cause of the next
+	// Form is set when it is a question in the middle of a call (call.asked, which is the fact): Parked is made of that.
+	Form *Form `json:"form,omitempty"` // never written through
 	// Over says that its turn has ended: it is to be cancelled.
+	// So is a question whose call has an outcome, or has asked another.
 	Over bool `json:"over,omitempty"`
 
 	Asked     bool      `json:"asked,omitempty"`     // approval.requested is stored; the rest holds from then on
 	Approvers []string  `json:"approvers,omitempty"` // who may decide
 	Expires   time.Time `json:"expires,omitzero"`
+}
+
+// Form is what a question in the middle of a call asks for.
+type Form struct {
+	Schema json.RawMessage `json:"schema"`
+	Until  time.Time       `json:"until"` // nobody waits for the answer any longer
 }
 
 // Request is what was parked, with its arguments in canonical form: on the wire some characters stand there as escapes.
@@ -72,7 +81,11 @@ func (a Approval) expiry(r Rules) time.Time {
 	if a.Asked {
 		return a.Expires
 	}
-	return a.At.Add(r.TTL)
+	at := a.At.Add(r.TTL)
+	if a.Form != nil && a.Form.Until.Before(at) {
+		return a.Form.Until
+	}
+	return at
 }
 
 // Always says whether "always" is possible.
@@ -117,6 +130,7 @@ type Settled struct {
 	Turn      string          `json:"turn"`
 	Call      string          `json:"call"`
 	Tool      string          `json:"tool"`
+	Form      bool            `json:"form,omitempty"` // it was a question in the middle of a call
 	Outcome   Outcome         `json:"outcome"`
 	At        time.Time       `json:"at"`
 	Expires   time.Time       `json:"expires,omitzero"`
@@ -174,7 +188,7 @@ func (s State) with(i int, change func(*Approval)) State {
 func (s State) settle(i int, o Settled) State {
 	a := s.Open[i]
 	o.ID, o.Fact, o.Turn, o.Call, o.Tool = a.ID, a.Fact, a.Parked.Turn, a.Parked.Call, a.Parked.Tool
-	o.Expires, o.Approvers = a.Expires, a.Approvers
+	o.Expires, o.Approvers, o.Form = a.Expires, a.Approvers, a.Form != nil
 	s.Settled = appended(s.Settled, settledKept, o)
 	s.Open = without(s.Open, i)
 	return s

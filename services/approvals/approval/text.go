@@ -41,6 +41,9 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 
 // question is the whole question for a text channel, and the end of it that says how to answer there.
 func (a Approval) question(b approvalv1.Requested) (text, ways string) {
+	if a.Form != nil {
+		return a.form(b)
+	}
 	var t strings.Builder
 	fmt.Fprintf(&t, "Approval %s: may %s run?\n", a.ID, oneLine(b.Tool))
 	for _, why := range b.Why {
@@ -62,8 +65,13 @@ func (a Approval) question(b approvalv1.Requested) (text, ways string) {
 
 func (a Approval) decidedText(b approvalv1.Decided, shown string) string {
 	o := decided(b)
+	o.Form = a.Form != nil
 	t := fmt.Sprintf("Approval %s: %s was %s by %s.", a.ID, oneLine(a.Parked.Tool), o.words(), oneLine(o.By))
-	if shown != "" {
+	switch {
+	case shown == "":
+	case o.Form:
+		t += " This is sent:\n" + quoted(shown)
+	default:
 		t += " It runs as:\n" + quoted(shown)
 	}
 	if b.Reason != "" {
@@ -77,12 +85,18 @@ func (o Settled) words() string {
 	t := "denied"
 	switch o.Decision {
 	case callv1.AllowOnce:
-		t = "allowed once"
+		if t = "allowed once"; o.Form {
+			t = "answered"
+		}
 	case callv1.AllowAlways:
 		t = "allowed always"
 	case callv1.Deny:
 	}
-	if o.Edited != "" {
+	switch {
+	case o.Edited == "":
+	case o.Form:
+		t += " with other values"
+	default:
 		t += " with other arguments"
 	}
 	return t
@@ -90,13 +104,13 @@ func (o Settled) words() string {
 
 func (a Approval) expiredText() string {
 	if !a.Asked {
-		return fmt.Sprintf("Approval %s for %s expired before anybody could be asked. It did not run.", a.ID, oneLine(a.Parked.Tool))
+		return fmt.Sprintf("Approval %s for %s expired before anybody could be asked. %s", a.ID, oneLine(a.Parked.Tool), nothing(a.Form != nil))
 	}
-	return fmt.Sprintf("Approval %s for %s has expired: nobody answered in time. It did not run.", a.ID, oneLine(a.Parked.Tool))
+	return fmt.Sprintf("Approval %s for %s has expired: nobody answered in time. %s", a.ID, oneLine(a.Parked.Tool), nothing(a.Form != nil))
 }
 
 func (a Approval) voidedText(reason string) string {
-	return fmt.Sprintf("Approval %s for %s is void: %s. It did not run.", a.ID, oneLine(a.Parked.Tool), reason)
+	return fmt.Sprintf("Approval %s for %s is void: %s. %s", a.ID, oneLine(a.Parked.Tool), reason, nothing(a.Form != nil))
 }
 
 func (a Approval) noAlways() Ruling {

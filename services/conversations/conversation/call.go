@@ -24,6 +24,7 @@ func (s State) call(ev envelope.Event, b callv1.Event) State {
 				d.Phase, d.Attempt = claimed, b.Attempt
 			}
 		})
+	case callv1.Asked: // its approval opens with the question that is shown
 	case callv1.Denied:
 		s = s.unparked(b.Turn, b.Call)
 		return s.close(func(d Due) bool { return d.of(OpenCall, b.Turn, b.Call) && d.Phase == waiting })

@@ -8,6 +8,8 @@
 //	                            └── else: completed{unknown}
 //	turn.cancelled: open ──completed{cancelled}──► gone; what was not started is dropped
 //
+// What an open claim asks a person (call.asked) moves nothing: the machine keeps the last question and its end for whoever asks.
+//
 // Invariants:
 //
 //   - A call is carried out only under a claim that this very run of its lane has appended, once.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -11,7 +12,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "2"
+const Version = "3"
 
 // Machine is the machine of one service: of one executor or of several.
 type Machine struct {
@@ -35,6 +36,16 @@ type Call struct {
 	Worker   string    `json:"worker,omitempty"`  // its owner
 	Since    time.Time `json:"since,omitzero"`    // time of the claim; before the first, of the dispatch
 	Deadline time.Time `json:"deadline,omitzero"` // after it anybody may take over
+	Ask      *Ask      `json:"ask,omitempty"`     // what the open claim has asked a person last; never written through
+}
+
+// Ask is a question to a person in the middle of a call.
+type Ask struct {
+	Question string `json:"question"`
+	Approval string `json:"approval"`
+	Over     bool   `json:"over,omitempty"` // it is settled
+	// Decided is how, where a person has: nobody has checked that one has.
+	Decided *approvalv1.Decided `json:"decided,omitempty"`
 }
 
 // Rules are what the machine has to know beside what was dispatched.
@@ -58,6 +69,8 @@ func Part(ev envelope.Event) string {
 	case callv1.Dispatched:
 		return part(b.Turn, b.Call)
 	case callv1.Started:
+		return part(b.Turn, b.Call)
+	case callv1.Asked:
 		return part(b.Turn, b.Call)
 	case callv1.Completed:
 		return part(b.Turn, b.Call)
@@ -95,6 +108,14 @@ func (m Machine) Apply(s State, ev envelope.Event) State {
 		s.Calls = append(slices.Clip(s.Calls), Call{Dispatched: b, Cause: ev.ID, Since: stamp(ev.Time)})
 	case callv1.Started:
 		return s.started(ev, b)
+	case callv1.Asked:
+		i := s.find(b.Turn, b.Call)
+		if i < 0 || b.Executor != s.Calls[i].Executor || b.Attempt != s.Calls[i].Attempt {
+			return s
+		}
+		return s.asks(i, Ask{Question: b.Question, Approval: approvalv1.ID(ev.Session, ev.ID)})
+	case approvalv1.Event:
+		return s.settled(b)
 	case callv1.Completed:
 		i := s.find(b.Turn, b.Call)
 		if i < 0 || b.Executor != s.Calls[i].Executor || b.Attempt != s.Calls[i].Attempt {
@@ -134,8 +155,39 @@ func (s State) started(ev envelope.Event, b callv1.Started) State {
 	s.Calls = slices.Clone(s.Calls)
 	c := &s.Calls[i]
 	c.Cause, c.Attempt, c.Claim, c.Worker = ev.ID, b.Attempt, ev.Cursor, b.Worker
-	c.Since, c.Deadline = stamp(ev.Time), stamp(b.Deadline)
+	c.Since, c.Deadline, c.Ask = stamp(ev.Time), stamp(b.Deadline), nil
 	return s
+}
+
+func (s State) asks(i int, a Ask) State {
+	s.Calls = slices.Clone(s.Calls)
+	s.Calls[i].Ask = &a
+	return s
+}
+
+// settled ends what a call has asked. The first end counts.
+func (s State) settled(b approvalv1.Event) State {
+	var ref approvalv1.Ref
+	var decided *approvalv1.Decided
+	switch b := b.(type) {
+	case approvalv1.Requested:
+		return s
+	case approvalv1.Decided:
+		ref, decided = b.Ref, &b
+	case approvalv1.Expired:
+		ref = b.Ref
+	case approvalv1.Cancelled:
+		ref = b.Ref
+	case approvalv1.Voided:
+		ref = b.Ref
+	}
+	i := s.find(ref.Turn, ref.Call)
+	if i < 0 || s.Calls[i].Ask == nil || s.Calls[i].Ask.Approval != ref.Approval || s.Calls[i].Ask.Over {
+		return s
+	}
+	a := *s.Calls[i].Ask
+	a.Over, a.Decided = true, decided
+	return s.asks(i, a)
 }
 
 // over drops what has not begun, and marks what runs.

@@ -2,9 +2,11 @@ package execution_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -116,6 +118,56 @@ func TestNext(t *testing.T) {
 			v := machine.View{Now: epoch.Add(c.at), Worker: "w2", Part: c.part, Mine: c.mine, Gone: c.gone}
 			if got := brief(s.Next(v, rules)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAsk: the last question of the open claim, and the first end of it.
+func TestAsk(t *testing.T) {
+	asks := func(attempt int, question string) envelope.Body {
+		return callv1.Asked{Request: callv1.Request{Executor: "builtin", Turn: "t", Call: "c"}, Attempt: attempt, Question: question}
+	}
+	of := func(event int) approvalv1.Ref {
+		return approvalv1.Ref{Approval: approvalv1.ID("s", fmt.Sprint("e", event)), Turn: "t", Call: "c"}
+	}
+	once, again := []envelope.Body{call("once"), started(1)}, started(2)
+	for _, c := range []struct {
+		name   string
+		bodies []envelope.Body
+		want   string
+	}{
+		{"nothing", nil, "nothing"},
+		{"a question", []envelope.Body{asks(1, "q1")}, "q1 open"},
+		{"of an attempt that is not open", []envelope.Body{asks(2, "q1")}, "nothing"},
+		{"another", []envelope.Body{asks(1, "q1"), asks(1, "q2")}, "q2 open"},
+		{"shown", []envelope.Body{asks(1, "q1"), approvalv1.Requested{Approval: of(3).Approval}}, "q1 open"},
+		{"decided", []envelope.Body{asks(1, "q1"), approvalv1.Decided{Ref: of(3), Reason: "x"}}, "q1 over x"},
+		{"expired", []envelope.Body{asks(1, "q1"), approvalv1.Expired{Ref: of(3)}}, "q1 over"},
+		{"cancelled", []envelope.Body{asks(1, "q1"), approvalv1.Cancelled{Ref: of(3)}}, "q1 over"},
+		{"void", []envelope.Body{asks(1, "q1"), approvalv1.Voided{Ref: of(3)}}, "q1 over"},
+		{"decided too late", []envelope.Body{asks(1, "q1"), approvalv1.Expired{Ref: of(3)}, approvalv1.Decided{Ref: of(3), Reason: "x"}}, "q1 over"},
+		{"another was decided", []envelope.Body{asks(1, "q1"), asks(1, "q2"), approvalv1.Decided{Ref: of(3), Reason: "x"}}, "q2 open"},
+		{"a new claim", []envelope.Body{asks(1, "q1"), again}, "nothing"},
+		{"an end without a question", []envelope.Body{approvalv1.Decided{Ref: of(3)}}, "nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s execution.State
+			for i, b := range slices.Concat(once, c.bodies) {
+				s = house.Apply(s, envelope.Event{ID: fmt.Sprint("e", i+1), Session: "s", Cursor: uint64(i + 1), Time: epoch, Body: b})
+			}
+			open, _ := s.Open(part)
+			got := "nothing"
+			if a := open.Ask; a != nil {
+				if got = a.Question + " open"; a.Over {
+					got = a.Question + " over"
+				}
+				if a.Decided != nil {
+					got += " " + a.Decided.Reason
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}

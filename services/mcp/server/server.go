@@ -64,13 +64,13 @@ type Input interface{ input() }
 
 // What can be seen.
 type (
-	// Worked: a request was answered.
+	// Worked says that a request was answered.
 	Worked struct{}
-	// Broke: a connection could not be opened, or a request came to nothing.
+	// Broke says that a connection could not be opened, or that a request came to nothing.
 	Broke struct{ Reason string }
-	// Asked: somebody wants it to be tried again at once.
+	// Asked says that somebody wants it to be tried again at once.
 	Asked struct{ By string } // probe, reload
-	// Tick: time goes by.
+	// Tick says that time goes by.
 	Tick struct{}
 )
 

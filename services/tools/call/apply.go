@@ -113,7 +113,7 @@ func (s State) call(ev envelope.Event, b callv1.Event) State {
 		if i := s.find(b.Turn, b.Call); i >= 0 {
 			return s.without(i)
 		}
-	case callv1.Started:
+	case callv1.Started, callv1.Asked:
 	}
 	return s
 }

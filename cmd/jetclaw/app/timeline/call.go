@@ -51,6 +51,8 @@ func (b *builder) callEvent(ev envelope.Event, body callv1.Event) *Entry {
 		return b.leaf(e, ev, "denied: "+c.Reason)
 	case callv1.Started:
 		return b.started(ev, c)
+	case callv1.Asked:
+		return b.leaf(b.call(c.Turn, c.Call, nil, ev), ev, "asks a person: "+c.Message)
 	case callv1.Completed:
 		e := b.call(c.Turn, c.Call, nil, ev)
 		f := e.Facts.(*Call)

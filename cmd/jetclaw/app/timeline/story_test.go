@@ -87,6 +87,7 @@ var stories = map[string]struct {
 	"fallback":    {fallback, time.Minute},
 	"parked":      {parked, time.Hour},
 	"approved":    {approved, time.Minute},
+	"questioned":  {questioned, time.Minute},
 	"refusals":    {refusals, time.Minute},
 	"deferred":    {deferred, 10 * second},
 	"asking":      {asking, 20 * second},
@@ -161,6 +162,26 @@ func approved() *story {
 	s.add("e1", "t2", turnv1.Completed{Outcome: outcome("m1/t", 2, 1), Answers: []string{"m1"}, Text: "Done."}).after(time.Millisecond)
 	s.add("d3", "a2", deliveryv1.Sent{Ref: deliveryv1.Ref{Delivery: "a2", Attempt: 1}})
 	return s.add("d4", "e1", deliveryv1.Sent{Ref: deliveryv1.Ref{Delivery: "e1", Attempt: 1}, Receipt: "817"})
+}
+
+// questioned has a call that asks a person something, and is in the middle of it still.
+func questioned() *story {
+	s := newStory().says("m1", "book a table").after(time.Millisecond)
+	s.add("t1", "m1", turnv1.Started{Claim: s.claim("m1/t", 1, 1, "m1")}).after(2 * second)
+	s.add("s1", "t1", turnv1.Stepped{Outcome: outcome("m1/t", 1, 1), Calls: []turnv1.Call{{ID: "c1", Tool: "inn__book", Arguments: json.RawMessage(`{}`)}}}).
+		after(time.Millisecond)
+	r := request("m1/t", "c1", "inn__book", "mcp-inn", `{}`, toolv1.L1)
+	s.add("x1", "s1", callv1.Dispatched{Request: r, Rule: "level L1"}).after(40 * time.Millisecond)
+	s.add("x2", "x1", callv1.Started{Executor: "mcp-inn", Turn: "m1/t", Call: "c1", Attempt: 1, Worker: "W1", Deadline: s.at.Add(10 * time.Minute)}).
+		after(340 * time.Millisecond)
+	q := request("m1/t", "c1", "inn__book", "mcp-inn", `{"when":"20:00"}`, toolv1.L2)
+	schema, why := json.RawMessage(`{"type":"object","properties":{"when":{"type":"string"}}}`), []string{"The MCP server inn asks, in the middle of inn__book: \"When?\""}
+	s.add("q1", "x2", callv1.Asked{
+		Request: q, Attempt: 1, Question: "m1/t/c1/1/1", Message: "When?", Schema: schema, Why: why, Shown: "when = \"20:00\"", Expires: s.at.Add(9 * time.Minute),
+	}).after(time.Millisecond)
+	return s.add("a1", "q1", approvalv1.Requested{
+		Approval: approvalID("q1"), Request: q, Why: why, Approvers: []string{"local"}, Expires: s.at.Add(9 * time.Minute), Text: "When?", Schema: schema,
+	})
 }
 
 func refusals() *story {
