@@ -77,6 +77,7 @@ func (a *announced) Read(b []byte) (int, error) {
 // Server is one that speaks Streamable HTTP.
 type Server struct {
 	http  http.Server
+	mcp   *mcp.Server
 	url   string
 	end   func()
 	done  chan struct{}
@@ -92,6 +93,7 @@ func Start(addr string, o Options) (*Server, error) {
 	ended := make(chan struct{})
 	s := &Server{url: "http://" + l.Addr().String() + "/mcp", end: sync.OnceFunc(func() { close(ended) }), done: make(chan struct{})}
 	server := build(o, ended)
+	s.mcp = server
 	get := func(*http.Request) *mcp.Server { return server }
 	old := mcp.NewStreamableHTTPHandler(get, nil)
 	young := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
@@ -126,4 +128,7 @@ func (s *Server) Close() {
 	s.end()
 	_ = s.http.Close()
 	<-s.done
+	for session := range s.mcp.Sessions() {
+		_ = session.Close() // nobody is there to say goodbye to
+	}
 }

@@ -9,9 +9,9 @@ import (
 func TestPolicyChange(t *testing.T) {
 	was := callv1.Policy{Rules: "r", Tools: "t", Prompts: "p"}
 	for want, is := range map[string]string{
-		"":                       was.Version(),
+		"":                       callv1.Policy{Rules: "r", Prompts: "p"}.Version(),
 		"the policy (the rules)": callv1.Policy{Rules: "x", Tools: "t", Prompts: "p"}.Version(),
-		"the policy (the rules, the tools on offer, the files that every prompt begins with)": callv1.Policy{Rules: "x", Tools: "y", Prompts: "z"}.Version(),
+		"the policy (the rules, the tool, the files that every prompt begins with)": callv1.Policy{Rules: "x", Tools: "y", Prompts: "z"}.Version(),
 		"the policy": "p0-1",
 	} {
 		if got := callv1.PolicyChange(was.Version(), is); got != want {

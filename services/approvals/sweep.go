@@ -98,7 +98,7 @@ func (s *Service) sweep(ctx context.Context) {
 			}
 			policies[agent] = policy
 		}
-		if policy != "" && policy != e.policy {
+		if policy != "" && callv1.PolicyChange(e.policy, policy) != "" {
 			s.voidStale(ctx, e, policy)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Service) voidStale(ctx context.Context, e entry, policy string) {
 	defer cancel()
 	ruling, err := s.settle(limited, e.session, e.id, func(st approval.State) (approval.Ruling, error) {
 		a, open := st.Find(e.id)
-		if !open || a.Over || !a.Asked || a.Form != nil || a.Parked.Policy == policy {
+		if !open || a.Over || !a.Asked || a.Form != nil || callv1.PolicyChange(a.Parked.Policy, policy) == "" {
 			return approval.Ruling{Kind: approval.Gone}, nil
 		}
 		return approval.Ruling{Kind: approval.Voids, Body: a.Void(callv1.PolicyChange(a.Parked.Policy, policy) + " has changed since it was asked")}, nil

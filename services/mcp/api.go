@@ -19,6 +19,8 @@ const (
 // StatusRequest asks how servers are; without names all of them.
 type StatusRequest struct {
 	Servers []string `json:"servers,omitempty"`
+	// Settled waits, a while, until servers that are new have been asked for their tools.
+	Settled bool `json:"settled,omitempty"`
 }
 
 // Status is how servers are.

@@ -70,7 +70,10 @@ func (s *Service) authorizer(name string, d definition.Definition) (client.Autho
 }
 
 // oauthServer is a configured server that is logged in to.
-func (s *Service) oauthServer(name string, must bool) (*upstream, definition.Definition, error) {
+func (s *Service) oauthServer(ctx context.Context, name string, must bool) (*upstream, definition.Definition, error) {
+	if err := s.readAgain(ctx); err != nil { // it may have been written just now
+		return nil, definition.Definition{}, fault.New(fault.Invalid, "%w", err)
+	}
 	u := s.of(executorOf(name))
 	if u == nil {
 		return nil, definition.Definition{}, fault.New(fault.NotFound, "no MCP server is called %q", name)
@@ -96,7 +99,7 @@ func (s *Service) answerLogin(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, d, err := s.oauthServer(r.Server, true)
+	_, d, err := s.oauthServer(ctx, r.Server, true)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func (s *Service) answerCode(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, d, err := s.oauthServer(r.Server, true)
+	u, d, err := s.oauthServer(ctx, r.Server, true)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (s *Service) answerLogout(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, d, err := s.oauthServer(r.Server, false)
+	u, d, err := s.oauthServer(ctx, r.Server, false)
 	if err != nil {
 		return nil, err
 	}

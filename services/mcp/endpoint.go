@@ -30,6 +30,10 @@ func (s *Service) answerStatus(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = s.readAgain(ctx) // it may have been written just now; what cannot be read changes nothing
+	if r.Settled {
+		s.await(ctx, settleTime, nil)
+	}
 	out := Status{Servers: []ServerStatus{}}
 	for _, u := range s.all() {
 		if len(r.Servers) > 0 && !slices.Contains(r.Servers, u.name) {
@@ -42,6 +46,9 @@ func (s *Service) answerStatus(ctx context.Context, data []byte) (any, error) {
 	slices.SortFunc(out.Servers, func(a, b ServerStatus) int { return compare(a.Name, b.Name) })
 	return out, nil
 }
+
+// settleTime bounds the wait for servers that are new.
+const settleTime = 10 * time.Second
 
 // status is how the server is; false when it is not configured.
 func (u *upstream) status(ctx context.Context) (ServerStatus, bool) {

@@ -319,20 +319,25 @@ func needsLogin(err error) bool {
 	return errors.As(err, &login) || errors.As(err, &refused)
 }
 
-// explain adds how a program has ended to an error that it has led to.
+// explain is an error with how the program has ended, if that has led to it.
 func (l *link) explain(err error) error {
 	p := l.program()
-	if p == nil {
+	var late *client.TimeoutError
+	if p == nil || errors.As(err, &late) { // it was ended because it was late
 		return err
 	}
-	late := time.NewTimer(exitTime)
-	defer late.Stop()
+	wait := time.NewTimer(exitTime)
+	defer wait.Stop()
 	select {
 	case <-p.Done():
-	case <-late.C:
+	case <-wait.C:
 		return err
 	}
-	text := fmt.Sprintf("%s: the program %s", err, p.Exit())
+	exit := p.Exit()
+	if strings.HasPrefix(exit, "killed") {
+		exit = "was " + exit
+	}
+	text := "the program " + exit
 	if said := lastLine(p.Stderr()); said != "" {
 		text += ": " + said
 	}

@@ -84,12 +84,21 @@ func (s *Service) call(ctx context.Context, id session.ID, d callv1.Dispatched) 
 	}
 	u.count(1)
 	defer u.count(-1)
-	got, again := u.try(ctx, id, d)
-	if again && d.Again && ctx.Err() == nil { // a new connection, once
+	got, lost := u.try(ctx, id, d)
+	if ctx.Err() == nil && (lost == harmless || lost == doubtful && d.Again) { // a new connection, once
 		got, _ = u.try(ctx, id, d)
 	}
 	return got
 }
+
+// loss says whether a connection was lost in a call, and what that means.
+type loss int
+
+const (
+	kept     loss = iota
+	harmless      // nothing was done
+	doubtful      // it is not known whether anything was done
+)
 
 func (u *upstream) count(n int) {
 	u.mu.Lock()
@@ -97,28 +106,28 @@ func (u *upstream) count(n int) {
 	u.running += n
 }
 
-// try carries a call out on one connection. again says that the connection was lost: whether anything was done is not known.
-func (u *upstream) try(ctx context.Context, id session.ID, d callv1.Dispatched) (got result, again bool) {
+// try carries a call out on one connection.
+func (u *upstream) try(ctx context.Context, id session.ID, d callv1.Dispatched) (got result, lost loss) {
 	l, err := u.acquire(ctx, id, false)
 	if err != nil {
-		return u.unreached(ctx, err), false
+		return u.unreached(ctx, err), kept
 	}
 	defer u.release(l)
 	target, err := u.admit(id, d)
 	if err != nil {
-		return refused("%v", err), false
+		return refused("%v", err), kept
 	}
 	got, err = u.run(ctx, l, id, d, target)
 	u.refresh(ctx, l) // before the model is asked what to do next
 	switch {
 	case err == nil:
 		u.note(ctx, server.Worked{})
-		return got, false
+		return got, kept
 	case errors.Is(context.Cause(ctx), errLate):
 		l.broke(ctx, "a call was not answered within its limit", false)
-		return result{outcome: callv1.TimedOut, text: "the server did not answer in time; what it had done by then is done"}, false
+		return result{outcome: callv1.TimedOut, text: "the server did not answer in time; what it had done by then is done"}, kept
 	case ctx.Err() != nil:
-		return result{}, false // nobody waits for it
+		return result{}, kept // nobody waits for it
 	}
 	return u.fell(ctx, l, err)
 }
@@ -133,21 +142,26 @@ func (u *upstream) unreached(ctx context.Context, err error) result {
 }
 
 // fell is the result of a call whose request came to nothing.
-func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, again bool) {
+func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, lost loss) {
 	var rpc *client.RPCError
 	var late *client.TimeoutError
-	lost := errors.Is(err, client.ErrClosed)
+	var unsent *client.UnsentError
+	gone := errors.Is(err, client.ErrClosed)
 	if client.Broken(err) {
-		if lost {
+		if gone {
 			err = l.explain(err)
 		}
 		u.broken(err)
-		l.broke(ctx, err.Error(), lost)
+		l.broke(ctx, err.Error(), gone)
 	}
 	switch {
+	case errors.As(err, &unsent) && gone:
+		return u.unreached(ctx, err), harmless
+	case errors.As(err, &unsent):
+		return u.unreached(ctx, err), kept
 	case errors.As(err, &late):
 		return result{outcome: callv1.TimedOut, text: fmt.Sprintf("the server %s did not answer within %s; what it had done by then is done",
-			u.name, late.After)}, false
+			u.name, late.After)}, kept
 	case errors.As(err, &rpc):
 		if !client.Broken(err) {
 			u.note(ctx, server.Worked{}) // it has answered
@@ -156,16 +170,16 @@ func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, ag
 		u.stale = true // it may not have the tool any more
 		u.mu.Unlock()
 		u.refresh(ctx, l)
-		return result{outcome: callv1.Error, text: "the server refuses the call: " + err.Error()}, false
+		return result{outcome: callv1.Error, text: "the server refuses the call: " + err.Error()}, kept
 	case needsLogin(err):
 		u.mu.Lock()
 		u.login = err
 		u.mu.Unlock()
 		u.withdraw(ctx)
-		return result{outcome: callv1.Error, text: err.Error()}, false
+		return result{outcome: callv1.Error, text: err.Error()}, kept
 	}
 	return result{outcome: callv1.Unknown, text: fmt.Sprintf("the server %s was lost in the middle of the call (%v): whether it was done is not known",
-		u.name, err)}, true
+		u.name, err)}, doubtful
 }
 
 // admit checks everything once more, and says what of the server is meant.

@@ -78,6 +78,7 @@ type Service struct {
 	spawn func(func(ctx context.Context))
 	work  sync.WaitGroup // what spawn runs, and ends of connections
 
+	adopting  sync.Mutex // the configuration is taken up by one at a time
 	mu        sync.Mutex
 	upstreams map[string]*upstream // guarded by mu; by executor
 	secrets   secret.Known         // guarded by mu; values that leave no server
@@ -213,13 +214,13 @@ func (s *Service) Ready(ctx context.Context) error {
 		return fmt.Errorf("mcp is not ready: %w", context.Cause(ctx))
 	}
 	if s.config.Patience > 0 {
-		s.await(ctx)
+		s.await(ctx, s.config.Patience, s.config.Waiting)
 	}
 	return s.actor.Ready(ctx)
 }
 
 // await returns when each server that is asked what it offers has been asked once, or when patience is over.
-func (s *Service) await(ctx context.Context) {
+func (s *Service) await(ctx context.Context, patience time.Duration, waiting func(servers []string)) {
 	var names []string
 	var asked []<-chan struct{}
 	for _, u := range s.all() {
@@ -233,10 +234,10 @@ func (s *Service) await(ctx context.Context) {
 		return
 	}
 	slices.Sort(names)
-	if s.config.Waiting != nil {
-		s.config.Waiting(names)
+	if waiting != nil {
+		waiting(names)
 	}
-	over := time.NewTimer(s.config.Patience)
+	over := time.NewTimer(patience)
 	defer over.Stop()
 	for _, one := range asked {
 		select {

@@ -307,7 +307,10 @@ func (s *Service) watch(ctx context.Context) error {
 	}
 }
 
+// readAgain takes up the configuration as it is now.
 func (s *Service) readAgain(ctx context.Context) error {
+	s.adopting.Lock()
+	defer s.adopting.Unlock()
 	servers, err := s.config.Servers()
 	if err != nil {
 		return err

@@ -86,11 +86,7 @@ func (s *Service) answerVersion(_ context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, ok := s.shelf.get(false)
-	if !ok {
-		return nil, errNoCatalogue()
-	}
-	return Version{Policy: s.gate.Version(r.Agent, all)}, nil
+	return Version{Policy: s.gate.Version(r.Agent)}, nil
 }
 
 // ExplainRequest asks, for people, how calls would be decided (svc.tools.explain). Without calls it lists the tools: those of the

@@ -53,7 +53,7 @@ func newEnv(t *testing.T) Env {
 
 func TestTargets(t *testing.T) {
 	for list, want := range map[string]string{
-		"all": "true outbox builtin tools approvals turns conversations intake", "nats": "true ", "turns": "false turns", "intake, outbox": "false outbox intake",
+		"all": "true outbox builtin mcp tools approvals turns conversations intake", "nats": "true ", "turns": "false turns", "intake, outbox": "false outbox intake",
 		"nats,turns": "true turns", "": "error", "truns": "error", "turns,,": "error",
 	} {
 		got, err := ParseTarget(list)

@@ -216,6 +216,10 @@ func (e Env) knowSecrets(t Target) error {
 	for _, s := range e.Config.Secrets() {
 		_, _ = e.Config.Resolve(e.resolver(), e.Home.Config(), "", s) // one that cannot be had cannot leak
 	}
+	for _, d := range e.Config.MCP.Servers { // those that stand in the file, too
+		_, values, _ := e.mcpWorld().Resolve(d) // what cannot be resolved cannot leak
+		e.Secrets.Add(values...)
+	}
 	if token, err := e.Home.Token(); err == nil {
 		e.Secrets.Add(token)
 	}

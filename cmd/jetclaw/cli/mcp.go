@@ -11,13 +11,16 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/services/mcp"
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 )
 
@@ -151,11 +154,22 @@ func (f *mcpFile) running() bool {
 	return err == nil
 }
 
-// takenUp tells when a change counts.
-func (f *mcpFile) takenUp() {
-	if f.running() {
-		fmt.Fprintln(f.s.err, "note: the running jetclaw takes this up by itself")
+// takenTime is what the running jetclaw has to take a change up, and to ask a new server what it offers.
+const takenTime = 15 * time.Second
+
+// takenUp tells when a change counts. The running jetclaw is asked something that makes it read the file, so that what is
+// done next finds the change; without an answer it looks at the file soon enough.
+func (f *mcpFile) takenUp(ctx context.Context) {
+	if !f.running() {
+		return
 	}
+	fmt.Fprintln(f.s.err, "note: the running jetclaw takes this up by itself")
+	asking, cancel := context.WithTimeout(ctx, takenTime)
+	defer cancel()
+	_ = f.e.WithDaemon(asking, func(ctx context.Context, c app.Client) error {
+		_, err := bus.Ask[mcp.Status](ctx, c.Conn, mcp.Name, mcp.StatusVerb, mcp.StatusRequest{Settled: true})
+		return err
+	})
 }
 
 // warn tells what is allowed but has a consequence.

@@ -171,12 +171,12 @@ func (s *shell) addServer(ctx context.Context, name string, d definition.Definit
 	if _, err := fmt.Fprintf(s.out, "Saved MCP server %q to %s.\n", name, f.path); err != nil {
 		return err
 	}
-	f.introduce(name, d, found)
+	f.introduce(ctx, name, d, found)
 	return nil
 }
 
 // introduce tells what is to be known of a server that is new.
-func (f *mcpFile) introduce(name string, d definition.Definition, found *mcp.ServerProbe) {
+func (f *mcpFile) introduce(ctx context.Context, name string, d definition.Definition, found *mcp.ServerProbe) {
 	if d.Auth == "oauth" {
 		fmt.Fprintf(f.s.out, "Run jetclaw mcp login %s to authorize this MCP server.\n", name)
 	}
@@ -190,7 +190,7 @@ func (f *mcpFile) introduce(name string, d definition.Definition, found *mcp.Ser
 		f.s.warn(found.Issues)
 		fmt.Fprintf(f.s.err, "note: %s\n", offerOf(name, d, *found))
 	}
-	f.takenUp()
+	f.takenUp(ctx)
 }
 
 // offerOf says what a server offers, which calls ask a person, and how to choose that.
@@ -267,7 +267,7 @@ func (s *shell) mcpUnset() *cobra.Command {
 			if _, err := fmt.Fprintf(s.out, "Removed MCP server %q from %s.\n", args[0], f.path); err != nil {
 				return err
 			}
-			f.takenUp()
+			f.takenUp(ctx)
 			return nil
 		}),
 	}

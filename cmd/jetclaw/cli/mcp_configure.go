@@ -125,7 +125,7 @@ func (s *shell) configureServer(ctx context.Context, c *cobra.Command, name stri
 	if d.Auth == "oauth" && before.Auth != "oauth" {
 		fmt.Fprintf(s.out, "Run jetclaw mcp login %s to authorize this MCP server.\n", name)
 	}
-	f.takenUp()
+	f.takenUp(ctx)
 	return nil
 }
 
@@ -186,7 +186,7 @@ filtered, too. A list that is not given stays as it is.`,
 		if _, err := fmt.Fprintf(s.out, "Updated MCP tool selection for %q in %s.\n", args[0], file.path); err != nil {
 			return err
 		}
-		file.takenUp()
+		file.takenUp(ctx)
 		return nil
 	})
 	c.Flags().StringArrayVar(&o.include, "include", nil, "comma-separated `names` of tools, or globs with *, to offer to agents")
@@ -254,6 +254,6 @@ func (s *shell) setServer(ctx context.Context, name, text string) error {
 		return err
 	}
 	s.warn(issues)
-	f.introduce(name, d, nil)
+	f.introduce(ctx, name, d, nil)
 	return nil
 }

@@ -90,7 +90,7 @@ func (f *mcpFile) examine(ctx context.Context, chosen map[string]definition.Defi
 			g.sayf("warning", "OAuth credentials are not authorized (%s); run jetclaw mcp login %s", flat(a.State), name)
 		}
 		if l := known.live[name]; l.State == "paused" {
-			g.sayf("warning", "paused after %s in a row until %s: %s", plural(l.Failures, "failure", "failures"),
+			g.sayf("warning", "paused until %s, as it kept failing: %s",
 				l.RetryAfter.Local().Format(time.DateTime), f.e.Secrets.Text(oneLine(l.LastError)))
 		}
 		if sharing != "" && d.IsEnabled() && d.TransportName() == definition.Stdio && d.ScopeOr() == definition.Shared {

@@ -110,7 +110,7 @@ func (s *shell) importServers(ctx context.Context, file string, o importOptions)
 	if err != nil {
 		return err
 	}
-	return f.tellImported(wanted, o.dryRun)
+	return f.tellImported(ctx, wanted, o.dryRun)
 }
 
 // named are servers under names that jetclaw takes, and that are right.
@@ -152,7 +152,7 @@ func (f *mcpFile) collides(wanted, all map[string]definition.Definition, force b
 	return &mcpRefusal{fmt.Sprintf("already in %s: %s; nothing was saved. --force replaces them.", f.path, strings.Join(there, ", "))}
 }
 
-func (f *mcpFile) tellImported(wanted map[string]definition.Definition, dryRun bool) error {
+func (f *mcpFile) tellImported(ctx context.Context, wanted map[string]definition.Definition, dryRun bool) error {
 	var b strings.Builder
 	verb := "Imported"
 	if dryRun {
@@ -176,7 +176,7 @@ func (f *mcpFile) tellImported(wanted map[string]definition.Definition, dryRun b
 		return nil
 	}
 	fmt.Fprintln(f.s.err, "note: jetclaw mcp doctor --probe checks them")
-	f.takenUp()
+	f.takenUp(ctx)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func TestReplay(t *testing.T) {
 		} `json:"states"`
 	}
 	got := u.run("replay", "default", "--to", fmt.Sprint(claimed), "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &st); err != nil || st.Cursor != claimed || len(st.States) != 5 || st.States[0].State["turn"] == nil {
+	if err := json.Unmarshal([]byte(got.stdout), &st); err != nil || st.Cursor != claimed || len(st.States) != 6 || st.States[0].State["turn"] == nil {
 		t.Errorf("%v: %s", err, got.stdout)
 	}
 	got = u.run("replay", "default", "--from", fmt.Sprint(claimed), "--machine", "turns")

@@ -112,7 +112,7 @@ func gemini(d Definition) (foreign, bool) {
 func (d Definition) portable(begin string) Definition {
 	return d.rewrite(func(s setting, text string) string {
 		if ref, ok, _ := s.reference(text); ok {
-			return begin + s.variable(ref) + "}"
+			return begin + s.variable(ref, text) + "}"
 		}
 		secrets := s.literals(text)
 		parts, err := pieces(text)
@@ -137,20 +137,25 @@ func (s setting) filled(begin, text string, secrets []span) string {
 	at := 0
 	for _, sp := range secrets {
 		b.WriteString(text[at:sp.start])
-		b.WriteString(begin + s.variable("") + "}")
+		b.WriteString(begin + s.variable("", text) + "}")
 		at = sp.end
 	}
 	return b.String() + text[at:]
 }
 
-// variable is the name of a variable for a reference, or for a secret that had none.
-func (s setting) variable(ref string) string {
+// variable is the name of a variable for a reference, or for the secret in a text that had none. The argument before may be a
+// secret itself: only an option gives its name.
+func (s setting) variable(ref, text string) string {
 	if name, ok := strings.CutPrefix(ref, envReference); ok {
 		return name
 	}
 	name := s.name
 	if s.kind == argument {
-		name = strings.TrimLeft(s.before, "-")
+		if own, _, ok := strings.Cut(text, "="); ok && optionName(own) {
+			name = strings.TrimLeft(own, "-")
+		} else if strings.HasPrefix(s.before, "-") && optionName(s.before) {
+			name = strings.TrimLeft(s.before, "-")
+		}
 	}
 	name = strings.ToUpper(strings.Join(wordsOf(name), "_"))
 	if !variableName(name) {

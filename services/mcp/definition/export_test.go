@@ -37,6 +37,14 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", client, err, got, want)
 		}
 	}
+	// A secret never becomes a name.
+	hidden, err := Export("claude", map[string]Definition{"x": {Command: "x", Args: []string{
+		"--api-key", "hunter22hunter22", "--token=hunter33", "API_KEY=hunter44",
+	}}})
+	got := strings.Join(strings.Fields(string(hidden)), "")
+	if want := `"args":["--api-key","${API_KEY}","--token=${TOKEN}","API_KEY=${API_KEY}"]`; err != nil || !strings.Contains(got, want) || strings.Contains(strings.ToLower(got), "hunter") {
+		t.Errorf("%v: %s", err, got)
+	}
 	raw, err := Export("codex", all)
 	const want = `[mcp_servers.docs]
 # Codex does not put variables in: replace ${NAME} by its value

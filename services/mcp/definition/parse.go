@@ -48,7 +48,23 @@ func Parse(data []byte) (Definition, []Issue, error) {
 	if err := first(d.Validate()); err != nil {
 		return Definition{}, nil, err
 	}
+	if err := d.shown(); err != nil {
+		return Definition{}, nil, err
+	}
 	return d, c.found, nil
+}
+
+// shown refuses what was printed without its secrets: saved as it is, it would overwrite them.
+func (d Definition) shown() error {
+	var all []error
+	d.rewrite(func(s setting, text string) string {
+		if strings.Contains(text, hidden) {
+			all = append(all, fmt.Errorf("%s has %s, which stands for a secret that is not shown; write the secret, or better a reference to it",
+				s.path, hidden))
+		}
+		return text
+	})
+	return errors.Join(all...)
 }
 
 // first are the errors among issues as one.

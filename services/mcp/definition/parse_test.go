@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -145,4 +146,17 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestParseShown: what show prints instead of a secret does not become the secret.
+func TestParseShown(t *testing.T) {
+	d := Definition{Command: "x", Args: []string{"--token", "hunter22"}, Env: map[string]string{"API_KEY": "hunter22"}}
+	raw, err := json.Marshal(d.Redacted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = Parse(raw)
+	if err == nil || !strings.Contains(err.Error(), "args[1] has ***") || !strings.Contains(err.Error(), "env.API_KEY has ***") {
+		t.Errorf("%v", err)
+	}
 }

@@ -3,10 +3,13 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -35,6 +38,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	token := "c" + strconv.FormatUint(s.tokens.Add(1), 10)
 	p.SetProgressToken(token)
 	c := &call{what: "tools/call", progress: progress}
+	var way passage
 	s.mu.Lock()
 	s.calls[token] = c
 	s.mu.Unlock()
@@ -43,8 +47,29 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 		delete(s.calls, token)
 		s.mu.Unlock()
 	}()
-	return do(ctx, s, c, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.mcp.CallTool(ctx, p) })
+	r, err := do(ctx, s, c, func(ctx context.Context) (*mcp.CallToolResult, error) {
+		return s.mcp.CallTool(context.WithValue(ctx, passageKey{}, &way), p)
+	})
+	if err != nil && way.unsent() {
+		err = &UnsentError{err}
+	}
+	return r, err
 }
+
+// passageKey is the key of the passage of a call over HTTP.
+type passageKey struct{}
+
+// passage counts how often a call was sent, and how often there was nobody who could have taken it.
+type passage struct{ tries, nobody atomic.Int32 }
+
+func (p *passage) note(err error) {
+	p.tries.Add(1)
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		p.nobody.Add(1)
+	}
+}
+
+func (p *passage) unsent() bool { return p.tries.Load() > 0 && p.tries.Load() == p.nobody.Load() }
 
 // progressed is told of all progress.
 func (s *Session) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {

@@ -25,6 +25,12 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("%s: no answer within %s", e.What, e.After) }
 
+// UnsentError says that a call has reached nobody who could have done it: nobody listens at the server's address, or the server
+// has forgotten the session.
+type UnsentError struct{ error }
+
+func (e *UnsentError) Unwrap() error { return e.error }
+
 // RefusedError says that an HTTP server asks who we are, or will not have us.
 type RefusedError struct {
 	Status    int    // 401 or 403

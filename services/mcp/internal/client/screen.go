@@ -71,6 +71,9 @@ func (s *screen) ask(ctx context.Context, req *http.Request) (*http.Response, er
 			return nil, err
 		}
 		resp, err := s.next.RoundTrip(out)
+		if p, ok := ctx.Value(passageKey{}).(*passage); ok {
+			p.note(err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -216,6 +219,9 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 	// A session that the server does not know is a 404. Some explain that in a JSON-RPC error, which the SDK would hand to the
 	// caller as one about the request; some answer 400, with that error alone.
 	if session && (status == http.StatusNotFound || status == http.StatusBadRequest && said != nil && ofSession(said)) {
+		if p, ok := req.Context().Value(passageKey{}).(*passage); ok {
+			p.nobody.Add(1)
+		}
 		drop(resp)
 		resp.StatusCode, resp.Status, resp.Body, resp.ContentLength = http.StatusNotFound, "404 Not Found", http.NoBody, 0
 		return resp, nil

@@ -281,11 +281,15 @@ func TestRequest(t *testing.T) {
 	v := judged(t, g, "write_file", `{"content":"new", "path":"./a/../SOUL.md"}`, untrusted)
 	want := callv1.Request{
 		Turn: "t1", Call: "c1", Index: 2, Tool: "write_file", Executor: "builtin", Arguments: json.RawMessage(`{"content":"new","path":"./a/../SOUL.md"}`),
-		Level: toolv1.L2, Policy: g.Version("main", offered()), Files: []callv1.File{{Path: "SOUL.md", Digest: canonical.Digest([]byte("calm"))}},
+		Level: toolv1.L2, Files: []callv1.File{{Path: "SOUL.md", Digest: canonical.Digest([]byte("calm"))}},
 	}
 	want.Digest = canonical.Digest(want.Arguments)
 	tool, _ := offered()[0].Find("write_file")
 	want.ToolDigest = tool.Digest()
+	want.Policy = g.version("main", offer{executor: "builtin", endpoint: offered()[0].Endpoint, digest: want.ToolDigest}.version())
+	if change := callv1.PolicyChange(want.Policy, g.Version("main")); change != "" {
+		t.Errorf("the policy of a call is not that of its agent: %s", change)
+	}
 	if got := v.Request; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}

@@ -44,14 +44,14 @@ type journal func(format string, args ...any)
 
 func (g *Gate) judge(v *view, q call.Question, note journal) call.Verdict {
 	agent := q.Session.Agent()
-	verdict := call.Verdict{Request: callv1.Request{Turn: q.Turn, Call: q.Call, Index: q.Index, Tool: q.Tool, Policy: g.version(agent, v)}}
+	o, offered := v.offers[q.Tool]
+	verdict := call.Verdict{Request: callv1.Request{Turn: q.Turn, Call: q.Call, Index: q.Index, Tool: q.Tool, Policy: g.version(agent, o.version())}}
 	deny := func(rule, format string, args ...any) call.Verdict {
 		verdict.Effect, verdict.Rule, verdict.Reason = call.Deny, rule, fmt.Sprintf(format, args...)
 		note("%s: denied: %s", rule, verdict.Reason)
 		return verdict
 	}
 
-	o, offered := v.offers[q.Tool]
 	switch {
 	case !offered:
 		return deny("unknown tool", "there is no tool %s%s", quote(q.Tool), instead(q.Tool, g.usable(agent, v.names)))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
 	"github.com/jetclaw/jetclaw/services/tools/call"
 )
@@ -122,11 +123,20 @@ func TestTrifectaFromThePrompt(t *testing.T) {
 	}
 }
 
-// TestVersion changes one thing after the other: the version changes when it decides, and only then.
+// TestVersion changes one thing after the other: the version of a tool's calls changes when it decides, and only then. That of the
+// agent's policy as a whole is the same but for the tool.
 func TestVersion(t *testing.T) {
 	rules := Policy{Deny: []Rule{{Tool: "a", Args: map[string]string{"x": "1", "y": "2"}, Reason: "r"}}, Allow: []Rule{{Tool: "b"}}}
 	g, dir := house(t, rules)
-	base := g.Version("main", offered())
+	of := func(g *Gate, agent string, all []toolv1.Catalogue) string {
+		tool := offered()[0].Tools[0].Name
+		version := g.version(agent, g.view(all).offers[tool].version())
+		if callv1.PolicyChange(version, g.Version(agent)) != "" {
+			t.Errorf("%s: the policy of the agent is %s", version, g.Version(agent))
+		}
+		return version
+	}
+	base := of(g, "main", offered())
 	if len(base) != len("p1")+3*17 || !strings.HasPrefix(base, "p1-") {
 		t.Errorf("version %q", base)
 	}
@@ -135,7 +145,7 @@ func TestVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return o.Version("main", offered())
+		return of(o, "main", offered())
 	}
 	other := func(change func(*Config)) string {
 		c := g.config
@@ -145,10 +155,10 @@ func TestVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return o.Version("main", offered())
+		return of(o, "main", offered())
 	}
 	catalogue := func(change func([]toolv1.Catalogue) []toolv1.Catalogue) string {
-		return g.Version("main", change(offered()))
+		return of(g, "main", change(offered()))
 	}
 	main := func(change func(*Agent)) string {
 		return other(func(c *Config) { a := c.Agents["main"]; change(&a); c.Agents["main"] = a })
@@ -157,7 +167,9 @@ func TestVersion(t *testing.T) {
 	reworded := rules
 	reworded.Deny = []Rule{{Tool: "a", Args: map[string]string{"y": "2", "x": "1"}, Reason: "other words"}}
 	for name, got := range map[string]string{
-		"again":                 g.Version("main", offered()),
+		"again":                 of(g, "main", offered()),
+		"another executor":      catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[1].Endpoint += "y"; return c }),
+		"another tool":          catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Tools[1].Level = 1; return c[:1] }),
 		"order of executors":    catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { slices.Reverse(c); return c }),
 		"order of tools":        catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { slices.Reverse(c[0].Tools); return c }),
 		"reason of a rule":      with(reworded),
@@ -175,7 +187,7 @@ func TestVersion(t *testing.T) {
 		}
 		seen[got] = name
 	}
-	differs("agent", g.Version("guest", offered()))
+	differs("agent", of(g, "guest", offered()))
 	differs("no rules", with(Policy{}))
 	differs("rule moved", with(Policy{Ask: rules.Deny, Allow: rules.Allow}))
 	differs("tool of a rule", with(Policy{Deny: rules.Deny, Allow: []Rule{{Tool: "c"}}}))
@@ -185,24 +197,23 @@ func TestVersion(t *testing.T) {
 	differs("deny", main(func(a *Agent) { a.Deny = []string{"x"} }))
 	differs("workspace", main(func(a *Agent) { a.Workspace = "/nowhere" }))
 	differs("private", other(func(c *Config) { c.Private = []string{"x"} }))
-	differs("no catalogue", g.Version("main", nil))
-	differs("endpoint", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[1].Endpoint += "y"; return c }))
-	differs("executor", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[1].Executor += "y"; return c }))
+	differs("no catalogue", of(g, "main", nil))
+	differs("endpoint", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Endpoint += "y"; return c }))
+	differs("executor", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Executor += "y"; return c }))
 	differs("level", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Tools[0].Level = 1; return c }))
 	differs("schema", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Tools[0].Schema = []byte(`{}`); return c }))
-	differs("tool", catalogue(func(c []toolv1.Catalogue) []toolv1.Catalogue { c[0].Tools = c[0].Tools[1:]; return c }))
 	inPlace := offered()
-	g.Version("main", inPlace)
+	of(g, "main", inPlace)
 	copy(inPlace[0].Tools[0].Schema, `{"type":"string"`)
-	differs("schema written in place", g.Version("main", inPlace))
+	differs("schema written in place", of(g, "main", inPlace))
 	for _, name := range slices.Concat(toolv1.PromptFiles, []string{"skills/a/SKILL.md", "skills/b/SKILL.md"}) {
 		write(t, dir, name, "now "+name)
-		differs(name, g.Version("main", offered()))
+		differs(name, of(g, "main", offered()))
 	}
 	_ = os.Remove(filepath.Join(dir, "SOUL.md"))
-	differs("removed", g.Version("main", offered()))
+	differs("removed", of(g, "main", offered()))
 	write(t, dir, "notes.md", "x")
-	if seen[g.Version("main", offered())] != "removed" {
+	if seen[of(g, "main", offered())] != "removed" {
 		t.Error("another file changes the version")
 	}
 }

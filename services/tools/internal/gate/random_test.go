@@ -161,7 +161,7 @@ func TestManyAtOnce(t *testing.T) {
 				c := offered()
 				c[0].Endpoint = fmt.Sprint(i, n%3)
 				v := g.Judge(c)(call.Question{Session: "main.a.b.c", Tool: "fetch", Arguments: json.RawMessage(`{"url":1}`)})
-				if v.Effect != call.Deny || g.Version("main", c) != v.Request.Policy {
+				if v.Effect != call.Deny || callv1.PolicyChange(g.Version("main"), v.Request.Policy) != "" {
 					t.Errorf("%+v", v)
 				}
 				g.prompts.private(dir)

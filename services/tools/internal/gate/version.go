@@ -10,17 +10,16 @@ import (
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
-	"github.com/jetclaw/jetclaw/schemas/toolv1"
 )
 
-// Version names everything that decides about an agent's calls: the rules, what the agent may use, its workspace and what
-// its prompt files say, and all that executors offer with their endpoints. It changes when one of these does. The reasons of
-// rules decide nothing, and known secrets are left out: a version is published.
-func (g *Gate) Version(agent string, catalogues []toolv1.Catalogue) string {
-	return g.version(agent, g.view(catalogues))
-}
+// Version names everything that decides about all calls of an agent: the rules, what the agent may use, its workspace and what
+// its prompt files say. It changes when one of these does. The reasons of rules decide nothing, and known secrets are left out: a
+// version is published.
+func (g *Gate) Version(agent string) string { return g.version(agent, "") }
 
-func (g *Gate) version(agent string, v *view) string {
+// version is Version with what decides about the calls of one tool, too: the tool, and where it runs. What others offer does not
+// matter: a server that changes its list would void what waits for a decision about another.
+func (g *Gate) version(agent, tool string) string {
 	a := g.agent(agent)
 	return callv1.Policy{
 		Rules: hashed(func(h hash.Hash) {
@@ -30,7 +29,7 @@ func (g *Gate) version(agent string, v *view) string {
 			put(h, a.Workspace)
 			put(h, g.config.Private...)
 		}),
-		Tools:   hashed(func(h hash.Hash) { put(h, v.digest) }),
+		Tools:   tool,
 		Prompts: hashed(func(h hash.Hash) { put(h, g.prompts.digest(a.Workspace)) }),
 	}.Version()
 }

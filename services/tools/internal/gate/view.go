@@ -2,8 +2,7 @@ package gate
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
+	"hash"
 	"slices"
 	"sync"
 
@@ -19,12 +18,16 @@ type offer struct {
 	twice    bool // another executor offers one of the same name
 }
 
+// version is what of the version of a policy is about the tool.
+func (o offer) version() string {
+	return hashed(func(h hash.Hash) { put(h, o.executor, o.endpoint, o.digest) })
+}
+
 // view is what all executors offer, by name.
 type view struct {
 	source []toolv1.Catalogue // a copy of what it was made of
 	offers map[string]offer
 	names  []string // sorted
-	digest string
 }
 
 const (
@@ -84,29 +87,18 @@ func copied(c toolv1.Catalogue) toolv1.Catalogue {
 func newView(catalogues []toolv1.Catalogue) *view {
 	v := &view{offers: map[string]offer{}}
 	for _, c := range catalogues {
-		v.source = append(v.source, copied(c))
-	}
-	sorted := slices.Clone(v.source)
-	slices.SortStableFunc(sorted, func(a, b toolv1.Catalogue) int { return cmp.Compare(a.Executor, b.Executor) })
-	h := sha256.New()
-	for _, c := range sorted {
-		put(h, c.Executor, c.Endpoint)
-		tools := slices.Clone(c.Tools)
-		slices.SortStableFunc(tools, func(a, b toolv1.Tool) int { return cmp.Compare(a.Name, b.Name) })
-		digests := make([]string, 0, len(tools))
-		for _, t := range tools {
+		c = copied(c)
+		v.source = append(v.source, c)
+		for _, t := range c.Tools {
 			o := offer{tool: t, executor: c.Executor, endpoint: c.Endpoint, digest: t.Digest()}
-			digests = append(digests, o.digest)
 			_, o.twice = v.offers[t.Name] // none of them is trusted to be the one that is meant
 			v.offers[t.Name] = o
 		}
-		put(h, digests...)
 	}
 	for name := range v.offers {
 		v.names = append(v.names, name)
 	}
 	slices.Sort(v.names)
-	v.digest = string(h.Sum(nil))
 	return v
 }
 
