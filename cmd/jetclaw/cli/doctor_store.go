@@ -110,7 +110,7 @@ func (x *examination) differs(ch bus.Change) bool {
 	}
 	f := health.Finding{Check: "bus", Fix: fix, Evidence: changeEvidence{ch.Object, ch.Diff}}
 	switch ch.Action {
-	case bus.Unchanged:
+	case bus.Unchanged, bus.Delete: // a plan deletes nothing
 		return false
 	case bus.Create:
 		f.ID, f.Severity, f.Text = "topology.missing", health.Problem, "there is no "+ch.Object
