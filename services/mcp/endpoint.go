@@ -15,6 +15,7 @@ import (
 // options are those of a connection of the service.
 func (s *Service) options(name string, d definition.Definition) client.Options {
 	o := s.config.World.options(name, d, s.log)
+	o.Redact = s.redact
 	if a, err := s.authorizer(name, d); err == nil && a != nil {
 		o.Authorize = a
 	}

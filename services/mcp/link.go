@@ -408,7 +408,7 @@ func (l *link) end(why string) {
 		u.mu.Unlock()
 		close(l.gone)
 		if l.session != nil {
-			u.tell(ctx, mcpv1.Closed{Reason: u.s.redact(clip(why)), Worker: u.s.conn.Instance()})
+			u.tell(ctx, mcpv1.Closed{Reason: clip(u.s.redact(why)), Worker: u.s.conn.Instance()})
 		}
 	})
 	<-l.gone

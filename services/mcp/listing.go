@@ -31,19 +31,21 @@ func (u *upstream) list(ctx context.Context, s *client.Session) error {
 		u.mu.Unlock()
 		return err
 	}
-	lists := listingOf(tools, s.Info())
+	lists := listingOf(tools, s.Info(), u.s.redact)
 	u.mu.Lock()
 	u.lists = &lists
 	u.mu.Unlock()
 	return u.build(ctx)
 }
 
-func listingOf(tools []client.Tool, info client.Info) catalogue.Listing {
+// listingOf is what a server lists, without secrets: what it says of its tools is read by models, and by whoever reads the bus.
+func listingOf(tools []client.Tool, info client.Info, redact func(string) string) catalogue.Listing {
 	lists := catalogue.Listing{Resources: info.Resources, Prompts: info.Prompts}
 	for _, t := range tools {
 		lists.Tools = append(lists.Tools, catalogue.Tool{
-			Name: t.Name, Title: t.Title, Description: t.Description, Schema: t.Schema, TaskRequired: t.TaskRequired,
-			ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent, OpenWorld: t.OpenWorld,
+			Name: t.Name, Title: redact(t.Title), Description: redact(t.Description), Schema: json.RawMessage(redact(string(t.Schema))),
+			TaskRequired: t.TaskRequired,
+			ReadOnly:     t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent, OpenWorld: t.OpenWorld,
 		})
 	}
 	return lists
@@ -244,13 +246,33 @@ func (u *upstream) changed(kind client.Kind) {
 	}
 	u.mu.Lock()
 	u.stale = true
-	var l *link
-	for _, one := range u.links {
-		l = one
-	}
 	u.mu.Unlock()
-	if l != nil {
+	u.keepUp(time.Now())
+}
+
+// How long a list is left alone that was read beside calls, and how long one that changes each time: to read a long one takes a
+// while, and who changes it all the time is to take none from others.
+const (
+	leastRest = 500 * time.Millisecond
+	mostRest  = 30 * time.Second
+)
+
+// keepUp reads the list again, beside, when it may have changed and it is time.
+func (u *upstream) keepUp(now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.stale || now.Before(u.relist) {
+		return
+	}
+	for _, l := range u.links {
+		if now.Sub(u.relist) < 2*u.rest {
+			u.rest = min(2*u.rest, mostRest)
+		} else {
+			u.rest = leastRest
+		}
+		u.relist = now.Add(u.rest)
 		u.s.spawn(func(ctx context.Context) { u.refresh(ctx, l) })
+		return
 	}
 }
 

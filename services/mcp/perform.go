@@ -26,6 +26,7 @@ const (
 	attempts = 3               // claims of a call that may be repeated
 	grace    = 5 * time.Second // what is left of a claim for the append of its outcome
 	maxText  = 256 << 10       // bytes of a result that are kept as text
+	spare    = 16 << 10        // bytes of it beyond that are looked at for secrets that the cut goes through
 )
 
 // errLate is the cause of the end of a call at its time limit.
@@ -55,9 +56,15 @@ func (s *Service) perform(ctx context.Context, w actor.Work[execution.State]) (e
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	text := s.redact(strings.ToValidUTF8(got.text, "�"))
+	if len(text) > maxText { // only now: half a secret would not have been found
+		whole := len(text)
+		text = strings.ToValidUTF8(text[:maxText], "")
+		got.cut += int64(whole - len(text))
+	}
 	out := callv1.Completed{
 		Executor: open.Executor, Turn: claim.Turn, Call: claim.Call, Attempt: claim.Attempt, Untrusted: true,
-		Outcome: got.outcome, Content: s.redact(strings.ToValidUTF8(got.text, "�")), Cut: got.cut, Files: got.files,
+		Outcome: got.outcome, Content: text, Cut: got.cut, Files: got.files,
 	}
 	return out, nil
 }
@@ -212,7 +219,7 @@ func (u *upstream) run(ctx context.Context, l *link, id session.ID, d callv1.Dis
 		if err != nil {
 			return result{}, err
 		}
-		got = content.OfResult(r, maxText)
+		got = content.OfResult(r, maxText+spare)
 	default:
 		var err error
 		if got, err = utility(ctx, l.session, target.Kind, d.Arguments); err != nil {
@@ -244,25 +251,25 @@ func utility(ctx context.Context, s *client.Session, kind catalogue.Kind, raw js
 		if err != nil {
 			return content.Result{}, err
 		}
-		return content.OfResources(r, maxText), nil
+		return content.OfResources(r, maxText+spare), nil
 	case catalogue.KindResourcesRead:
 		r, err := s.ReadResource(ctx, args.URI)
 		if err != nil {
 			return content.Result{}, err
 		}
-		return content.OfResource(r, maxText), nil
+		return content.OfResource(r, maxText+spare), nil
 	case catalogue.KindPromptsList:
 		r, err := s.ListPrompts(ctx, args.Cursor)
 		if err != nil {
 			return content.Result{}, err
 		}
-		return content.OfPrompts(r, maxText), nil
+		return content.OfPrompts(r, maxText+spare), nil
 	case catalogue.KindPromptsGet:
 		r, err := s.GetPrompt(ctx, args.Name, args.Arguments)
 		if err != nil {
 			return content.Result{}, err
 		}
-		return content.OfPrompt(r, maxText), nil
+		return content.OfPrompt(r, maxText+spare), nil
 	case catalogue.KindTool:
 	}
 	return content.Result{Failed: true, Text: fmt.Sprintf("there is no %s here", kind)}, nil
@@ -276,7 +283,9 @@ func (u *upstream) keep(ctx context.Context, id session.ID, files []content.File
 			out.text += fmt.Sprintf("\n[file %s could not be kept: %v]", f.Digest, err)
 			continue
 		}
-		out.files = append(out.files, callv1.Attachment{Name: f.Name, Type: f.MIME, Size: int64(len(f.Data)), Digest: digest})
+		out.files = append(out.files, callv1.Attachment{
+			Name: u.s.redact(f.Name), Type: u.s.redact(f.MIME), Size: int64(len(f.Data)), Digest: digest,
+		})
 	}
 }
 

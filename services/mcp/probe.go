@@ -88,6 +88,7 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 		}
 	}
 	o := c.World.options(name, d, c.Log)
+	o.Redact = c.Redact
 	if d.Auth == OAuthMode && c.Authorize != nil {
 		if o.Authorize, err = c.Authorize(name, d); err != nil {
 			return ServerProbe{}, fail(err)
@@ -117,7 +118,7 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	if err != nil {
 		return ServerProbe{}, fail(err)
 	}
-	return probeOf(written, s.Info(), catalogue.Build(name, written, listingOf(tools, s.Info()))), nil
+	return probeOf(written, s.Info(), catalogue.Build(name, written, listingOf(tools, s.Info(), c.Redact))), nil
 }
 
 func probeOf(written definition.Definition, info client.Info, built catalogue.Built) ServerProbe {

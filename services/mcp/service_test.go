@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,7 +122,8 @@ func TestPause(t *testing.T) {
 		}
 	}
 	paused()
-	if got := h.run(somebody, early); got.Outcome != callv1.Refused || got.Attempt != 0 || !strings.Contains(got.Content, "paused until") {
+	if got := h.run(somebody, early); got.Outcome != callv1.Refused || got.Attempt != 0 || !strings.Contains(got.Content, "paused until") ||
+		strings.Contains(got.Content, "status 3") { // its own words are for people
 		t.Errorf("a call that was handed to it: %+v", got)
 	}
 	if got := h.run(somebody, h.dispatched("other", "echo", `{"text":"x"}`)); got.Outcome != callv1.OK {
@@ -156,6 +160,65 @@ func TestProbeEndsAPause(t *testing.T) {
 	}
 	if st := h.status("fake"); st.State == "paused" || st.Pauses != 0 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestProbeOfATalkativeServer: one that has secrets of its own, and writes to stderr.
+func TestProbeOfATalkativeServer(t *testing.T) {
+	d := definition.Definition{
+		Command: "/bin/sh", Args: []string{"-c", `echo "the token is $API_TOKEN" >&2; exit 1`}, Env: map[string]string{"API_TOKEN": canary},
+	}
+	got := Probe(t.Context(), ProbeConfig{
+		Servers: map[string]definition.Definition{"one": d, "two": d}, Redact: func(text string) string { return strings.ReplaceAll(text, "token", "other secret") }, Log: slog.New(slog.DiscardHandler),
+		World: World{
+			Resolve: func(d definition.Definition) (definition.Definition, []string, error) {
+				return d, []string{canary}, nil
+			},
+			Home: t.TempDir(), Environ: []string{"PATH=/usr/bin:/bin"},
+		},
+	})
+	if len(got.Diagnostics) != 2 || got.Diagnostics[1].Server != "two" {
+		t.Fatalf("%+v", got)
+	}
+	for _, one := range got.Diagnostics {
+		if !strings.Contains(one.Stderr, "the other secret is") || strings.Contains(fmt.Sprint(one), canary) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+// gossip is a server that tells its secret wherever it can: as its name, in what it says of its tool, and where a result is cut.
+const gossip = `
+say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while read -r line; do
+	id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+	case "$line" in
+	*'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"'$API_TOKEN'","version":"'$API_TOKEN'"}}' ;;
+	*'"tools/list"'*) say '{"tools":[{"name":"x","description":"for '$API_TOKEN'","inputSchema":{"type":"object","properties":{"a":{"default":"'$API_TOKEN'"}}}}]}' ;;
+	*'"tools/call"'*) say '{"content":[{"type":"text","text":"'$(head -c 262139 /dev/zero | tr '\0' x)$API_TOKEN'"},
+		{"type":"resource","resource":{"uri":"x://h/'$API_TOKEN'","mimeType":"a/'$API_TOKEN'","blob":"AAAA"}}]}' ;;
+	*'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+	esac
+done`
+
+// TestAServerThatTellsItsSecret tells it to nobody.
+func TestAServerThatTellsItsSecret(t *testing.T) {
+	h := newHouse(t)
+	script := strings.ReplaceAll(gossip, "},\n\t\t{", "},{")
+	h.configure(map[string]definition.Definition{"gossip": {
+		Command: "/bin/sh", Args: []string{"-c", script}, Env: map[string]string{"API_TOKEN": canary}, Approval: definition.Approve,
+	}})
+	h.start()
+	got := h.run(somebody, h.dispatched("gossip", "x", `{}`))
+	if got.Outcome != callv1.OK || len(got.Content) > maxText || strings.Contains(got.Content, canary[:4]) || len(got.Files) != 1 {
+		t.Errorf("%s, %d bytes, …%q, %+v", got.Outcome, len(got.Content), got.Content[max(0, len(got.Content)-100):], got.Files)
+	}
+	c, _ := h.catalogue("gossip")
+	for _, what := range []any{got.Files, c, h.status("gossip")} {
+		raw, err := json.Marshal(what)
+		if err != nil || strings.Contains(string(raw), canary) {
+			t.Errorf("%s %v", raw, err)
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ type upstream struct {
 	lists     *catalogue.Listing // guarded by mu; what the server has listed last; nil: nothing yet
 	built     *catalogue.Built   // guarded by mu; made of lists
 	stale     bool               // guarded by mu; the server has announced a change
+	relist    time.Time          // guarded by mu; before it nobody but a call reads the list again
+	rest      time.Duration      // guarded by mu; between two such readings
 	// surveying is closed once the server was asked what it offers, by who is about to find out; nil: nobody is. Guarded by mu.
 	surveying chan struct{}
 	running   int // guarded by mu; calls
@@ -100,7 +102,7 @@ func (u *upstream) configure(ctx context.Context, d definition.Definition) {
 func (u *upstream) broken(err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.wrong = err.Error()
+	u.wrong = u.s.redact(err.Error())
 }
 
 // remove takes it up that the server is not configured any more. What was handed to it is answered.
@@ -153,8 +155,8 @@ func (u *upstream) refusal(now time.Time) string {
 	case !u.on:
 		return fmt.Sprintf("the server %s %v any more", u.name, errNoServer)
 	case u.state.Paused(now):
-		return fmt.Sprintf("the server %s is paused until %s because it kept failing (%s); do it in another way, or later",
-			u.name, u.state.Until.Format(time.RFC3339), u.state.Reason)
+		return fmt.Sprintf("the server %s is paused until %s (%s); do it in another way, or later",
+			u.name, u.state.Until.Format(time.RFC3339), pausedWhy)
 	}
 	return ""
 }
@@ -177,7 +179,7 @@ func basis(d definition.Definition) string {
 }
 
 // catalogueVersion changes when catalogues are made otherwise.
-const catalogueVersion = 1
+const catalogueVersion = 2
 
 // definitionNow is the definition by which the server is reached.
 func (u *upstream) definitionNow() (definition.Definition, error) {
@@ -340,6 +342,7 @@ func (s *Service) look(ctx context.Context) error {
 
 func (u *upstream) look(ctx context.Context, now time.Time) {
 	u.s.endAll(u.idle(now), "nobody has used it for a while")
+	u.keepUp(now)
 	u.converge(ctx)
 	if u.forgotten(now) {
 		u.s.bells.want(u.executor, false)

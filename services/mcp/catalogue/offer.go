@@ -42,11 +42,8 @@ func offered(name string, d definition.Definition, t Tool, told *findings) entry
 	e.readOnly = e.annotated && *t.ReadOnly
 	e.tool.Name, e.tool.Description, e.tool.Schema = name, about, schema
 	e.tool.Again = e.tool.Again || says(t.Idempotent)
-	// That nothing leaves is the server's word, too: it counts where the owner has chosen to take that.
-	believed := d.ApprovalMode() == definition.Auto || d.ApprovalMode() == definition.Approve
-	if believed && t.OpenWorld != nil && !*t.OpenWorld {
-		e.tool.Egress = toolv1.Fixed
-	}
+	// What it says of an open or closed world is not believed: whatever a call holds has left for the server, and that it goes no
+	// further is the word of whom it may be kept from. The owner's approval is about levels, not about what has been read.
 	if says(t.Destructive) {
 		e.tool.Warning = destroys
 	}
@@ -81,11 +78,16 @@ func visible(text string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError || unseen(r):
 			return -1
 		}
 		return r
 	}, text)
+}
+
+// unseen says whether a character that counts as printed shows nothing: enough of them in a row are a text of their own.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Variation_Selector, r) && r != 0xFE0F || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r == 0x2800
 }
 
 // cut is at most limit bytes of text.

@@ -37,6 +37,9 @@ func objectSchema(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return fail("%w", err)
 	}
+	if schema, err = readable(schema); err != nil {
+		return fail("%w", err)
+	}
 	root, ok := decoded(schema).(map[string]any)
 	if !ok {
 		return fail("it is no object")
@@ -63,6 +66,37 @@ func objectSchema(raw json.RawMessage) (json.RawMessage, error) {
 		return fail("%w", err)
 	}
 	return schema, nil
+}
+
+// readable is a schema without what nobody sees in the texts that are for models; all else in it means what it says.
+func readable(schema json.RawMessage) (json.RawMessage, error) {
+	root, changed := decoded(schema), false
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, e := range v {
+				text, ok := e.(string)
+				if !ok || !slices.Contains([]string{"description", "title", "$comment"}, name) {
+					walk(e)
+				} else if seen := visible(text); seen != text {
+					v[name], changed = seen, true
+				}
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	if walk(root); !changed {
+		return schema, nil
+	}
+	raw, err := json.Marshal(root)
+	if err != nil {
+		return nil, err
+	}
+	return canonical.JSON(raw)
 }
 
 func decoded(schema json.RawMessage) any {

@@ -85,6 +85,7 @@ func (r client) server(raw json.RawMessage) (Definition, error) {
 	if err := e.ours(&checks{}); err != nil {
 		return Definition{}, err
 	}
+	r.approval(e)
 	r.tools(e)
 	r.timeouts(e)
 	if err := r.oauth(e); err != nil {
@@ -149,6 +150,14 @@ func (r client) tools(e entry) {
 			e.put("approval", Approve)
 			r.issues.add(LevelWarning, "trust", "is kept as approval: approve; no call of its tools is asked about")
 		}
+	}
+}
+
+// approval says so when a file that somebody else may have written wants fewer questions asked.
+func (r client) approval(e entry) {
+	var mode Approval
+	if raw, ok := e["approval"]; ok && json.Unmarshal(raw, &mode) == nil && (mode == Auto || mode == Approve) {
+		r.issues.add(LevelWarning, "approval", "is %s: calls of its tools run without a question, by the word of the file", mode)
 	}
 }
 
@@ -242,6 +251,9 @@ func (r client) references(d Definition) Definition {
 		}
 		if name, ok := strings.CutPrefix(text, "$"); ok && s.kind >= variable && variableName(name) && name == strings.ToUpper(name) {
 			return "${" + name + "}"
+		}
+		if ref, ok, _ := s.reference(text); ok {
+			r.issues.add(LevelWarning, s.path, "is read from %s and given to the server: other clients would send these letters", printable(ref))
 		}
 		return r.reference(s, text)
 	})

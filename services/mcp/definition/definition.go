@@ -70,6 +70,8 @@ type OAuth struct {
 	ClientMetadataURL string `json:"clientMetadataUrl,omitempty"` // a client id metadata document (CIMD)
 	ClientID          string `json:"clientId,omitempty"`          // registered beforehand
 	ClientSecret      string `json:"clientSecret,omitempty"`      // env:NAME or file:PATH
+	// Issuer is the authorization server that ClientID was registered with; "": whichever the server names.
+	Issuer string `json:"issuer,omitempty"`
 }
 
 // ToolFilter are globs with * over names of tools, as the server or as jetclaw calls them. No Include: all.

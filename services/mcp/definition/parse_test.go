@@ -76,6 +76,7 @@ func TestParseClients(t *testing.T) {
 			"cursor": {"url": "https://h/sse", "type": "sse", "disabled": true, "oauth": {"scopes": ["a", "b"], "clientId": "c", "x": 1}, "timeout": 60},
 			"code": {"command": "node", "args": ["${input:api-key}", "${workspaceFolder}/x", "${userHome}"]},
 			"bad": {"command": "x", "url": "https://h"},
+			"trusting": {"url": "https://h", "approval": "approve", "headers": {"A": "file:/etc/key", "B": "env:TOKEN"}},
 			"worse": [], "empty": {}, /* no more */
 		},
 	}`))
@@ -87,10 +88,11 @@ func TestParseClients(t *testing.T) {
 		got[name] = string(d.encoded())
 	}
 	for name, want := range map[string]string{
-		"files":   `{"command":"npx","args":["-y","x","pa$$$word","http://x//y"],"env":{"A":"${A}","B":"${B_KEY}","PORT":"8080"}}`,
-		"gem ini": `{"url":"https://h/mcp","transport":"streamable-http","headers":{"Authorization":"Bearer ${T}"},"requestTimeoutMs":30000,"toolFilter":{"include":["a"],"exclude":["b"]},"approval":"approve"}`,
-		"cursor":  `{"url":"https://h/sse","transport":"sse","auth":"oauth","oauth":{"scope":"a b","clientId":"c"},"enabled":false}`,
-		"code":    `{"command":"node","args":["${API_KEY}","${workspaceFolder}/x","${HOME}"]}`,
+		"files":    `{"command":"npx","args":["-y","x","pa$$$word","http://x//y"],"env":{"A":"${A}","B":"${B_KEY}","PORT":"8080"}}`,
+		"gem ini":  `{"url":"https://h/mcp","transport":"streamable-http","headers":{"Authorization":"Bearer ${T}"},"requestTimeoutMs":30000,"toolFilter":{"include":["a"],"exclude":["b"]},"approval":"approve"}`,
+		"cursor":   `{"url":"https://h/sse","transport":"sse","auth":"oauth","oauth":{"scope":"a b","clientId":"c"},"enabled":false}`,
+		"trusting": `{"url":"https://h","headers":{"A":"file:/etc/key","B":"env:TOKEN"},"approval":"approve"}`,
+		"code":     `{"command":"node","args":["${API_KEY}","${workspaceFolder}/x","${HOME}"]}`,
 	} {
 		if got[name] != want {
 			t.Errorf("%s\ngot  %s\nwant %s", name, got[name], want)
@@ -109,6 +111,9 @@ error: empty: needs command or url
 info: files: "alwaysAllow" is not taken over
 warning: files: env.A had a default for ${A}, which is not taken over: set the variable
 warning: gem ini: trust is kept as approval: approve; no call of its tools is asked about
+warning: trusting: approval is approve: calls of its tools run without a question, by the word of the file
+warning: trusting: headers.A is read from file:/etc/key and given to the server: other clients would send these letters
+warning: trusting: headers.B is read from env:TOKEN and given to the server: other clients would send these letters
 error: worse: must be a JSON object`
 	if texts(issues) != want {
 		t.Errorf("got\n%s\nwant\n%s", texts(issues), want)

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -114,7 +115,25 @@ func byForm(text string) []span {
 		start := strings.LastIndexAny(text[:i], " =\"'<(,;") + 1
 		found = append(found, addressSecrets(text[start:], start)...)
 	}
-	return sorted(found)
+	return sorted(append(found, assigned(text)...))
+}
+
+// assigned finds passwords within a text as database drivers take it: Server=db;User=sa;Password=….
+func assigned(text string) []span {
+	var found []span
+	for at := 0; at < len(text); {
+		stop := len(text)
+		if i := strings.IndexAny(text[at:], "; \t\n"); i >= 0 {
+			stop = at + i
+		}
+		if name, value, ok := strings.Cut(text[at:stop], "="); ok && value != "" && optionName(name) {
+			if words := wordsOf(name); slices.ContainsFunc(words, strong) && sensitive(name, value) {
+				found = append(found, span{at + len(name) + 1, stop})
+			}
+		}
+		at = stop + 1
+	}
+	return found
 }
 
 // option finds the secret in an argument of a command line: the value of --token, of --token=…, of API_KEY=… and of a header

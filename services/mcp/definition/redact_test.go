@@ -7,18 +7,19 @@ import (
 
 func TestLaunch(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"command":"node","args":["x.js","--token","sk-live-abcdef0123456789","--api-key=sk-zzz"]}`:               "node x.js --token *** --api-key=***",
-		`{"command":"node","args":["a b","it's","","x\u001b[0m"],"cwd":"/srv"}`:                                    `node 'a b' "it's" "" "x\x1b[0m" (cwd=/srv)`,
-		`{"command":"npx","args":["-y","mcp-remote","https://h/sse","--header","Authorization: Bearer hunter22"]}`: "npx -y mcp-remote https://h/sse --header 'Authorization: Bearer ***'",
-		`{"command":"npx","args":["--header=X-Api-Key:hunter22"]}`:                                                 "npx --header=X-Api-Key:***",
-		`{"command":"docker","args":["run","-e","GH_TOKEN=hunter22","--env=A_PASSWORD=x=y","img"]}`:                "docker run -e GH_TOKEN=*** --env=A_PASSWORD=*** img",
-		`{"command":"x","args":["postgresql://me:hunter22@db/x","https://h/?api_key=hunter22&x=1"]}`:               "x postgresql://***@db/x https://h/?api_key=***&x=1",
-		`{"command":"x","args":["--no-token","y","--token-file","/k","--tokens","5","--key","/k.pem"]}`:            "x --no-token y --token-file /k --tokens 5 --key /k.pem",
-		`{"command":"x","args":["--token","${TOKEN}","--password=${A}:${B}","--secret","--verbose"]}`:              "x --token ${TOKEN} --password=${A}:${B} --secret --verbose",
-		`{"url":"https://user:hunter22@h:8443/a/b?token=hunter22&q=1#access_token=hunter22"}`:                      "streamable-http https://***@h:8443/a/b?token=***&q=1#access_token=***",
-		`{"url":"https://h/s/9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c/mcp","transport":"sse"}`:                             "sse https://h/s/***/mcp",
-		`{"url":"https://mcp.example.com/mcp"}`:                                                                    "streamable-http https://mcp.example.com/mcp",
-		`{"url":"https://h?x=${API_KEY}"}`:                                                                         "streamable-http https://h?x=${API_KEY}",
+		`{"command":"node","args":["x.js","--token","sk-live-abcdef0123456789","--api-key=sk-zzz"]}`:                                 "node x.js --token *** --api-key=***",
+		`{"command":"node","args":["a b","it's","","x\u001b[0m"],"cwd":"/srv"}`:                                                      `node 'a b' "it's" "" "x\x1b[0m" (cwd=/srv)`,
+		`{"command":"npx","args":["-y","mcp-remote","https://h/sse","--header","Authorization: Bearer hunter22"]}`:                   "npx -y mcp-remote https://h/sse --header 'Authorization: Bearer ***'",
+		`{"command":"npx","args":["--header=X-Api-Key:hunter22"]}`:                                                                   "npx --header=X-Api-Key:***",
+		`{"command":"docker","args":["run","-e","GH_TOKEN=hunter22","--env=A_PASSWORD=x=y","img"]}`:                                  "docker run -e GH_TOKEN=*** --env=A_PASSWORD=*** img",
+		`{"command":"x","args":["postgresql://me:hunter22@db/x","https://h/?api_key=hunter22&x=1"]}`:                                 "x postgresql://***@db/x https://h/?api_key=***&x=1",
+		`{"command":"x","args":["--no-token","y","--token-file","/k","--tokens","5","--key","/k.pem"]}`:                              "x --no-token y --token-file /k --tokens 5 --key /k.pem",
+		`{"command":"x","args":["--token","${TOKEN}","--password=${A}:${B}","--secret","--verbose"]}`:                                "x --token ${TOKEN} --password=${A}:${B} --secret --verbose",
+		`{"url":"https://user:hunter22@h:8443/a/b?token=hunter22&q=1#access_token=hunter22"}`:                                        "streamable-http https://***@h:8443/a/b?token=***&q=1#access_token=***",
+		`{"url":"https://h/s/9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c/mcp","transport":"sse"}`:                                               "sse https://h/s/***/mcp",
+		`{"command":"x","args":["--dsn","Server=db;User Id=sa;Password=hunter22;Timeout=5","host=db password=hunter22 sort_key=a"]}`: "x --dsn 'Server=db;User Id=sa;Password=***;Timeout=5' 'host=db password=*** sort_key=a'",
+		`{"url":"https://mcp.example.com/mcp"}`:                                                                                      "streamable-http https://mcp.example.com/mcp",
+		`{"url":"https://h?x=${API_KEY}"}`:                                                                                           "streamable-http https://h?x=${API_KEY}",
 	} {
 		d := parse(t, in)
 		if got := d.Launch(); got != want {

@@ -14,7 +14,7 @@ var settings = []string{
 
 // nested are the keys of its sections.
 var nested = map[string][]string{
-	"oauth":      {"scope", "redirectUrl", "clientMetadataUrl", "clientId", "clientSecret"},
+	"oauth":      {"scope", "redirectUrl", "clientMetadataUrl", "clientId", "clientSecret", "issuer"},
 	"toolFilter": {"include", "exclude"},
 }
 

@@ -195,6 +195,13 @@ func (d Definition) checkOAuth(c *checks) {
 			c.fail("oauth.clientMetadataUrl", "must be https, with a path, as https://example.org/client.json")
 		}
 	}
+	if o.Issuer != "" {
+		if a, err := parseAddress(o.Issuer); err != nil {
+			c.fail("oauth.issuer", "%s", err)
+		} else if a.user != "" || a.hash != "" {
+			c.fail("oauth.issuer", "must not hold a user or a #")
+		}
+	}
 	if o.ClientSecret != "" && o.ClientID == "" {
 		c.fail("oauth.clientSecret", "is of no use without oauth.clientId")
 	}
@@ -289,7 +296,7 @@ func (d Definition) texts() []settingText {
 	}
 	if o := d.OAuth; o != nil {
 		all = append(all, settingText{"oauth.scope", o.Scope}, settingText{"oauth.redirectUrl", o.RedirectURL}, settingText{"oauth.clientId", o.ClientID},
-			settingText{"oauth.clientMetadataUrl", o.ClientMetadataURL}, settingText{"oauth.clientSecret", o.ClientSecret})
+			settingText{"oauth.clientMetadataUrl", o.ClientMetadataURL}, settingText{"oauth.issuer", o.Issuer}, settingText{"oauth.clientSecret", o.ClientSecret})
 	}
 	lists := map[string][]string{"args": d.Args, "roots": d.Roots}
 	if f := d.ToolFilter; f != nil {

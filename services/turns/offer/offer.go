@@ -66,8 +66,9 @@ func match(glob, name []rune) bool {
 	return i == len(glob)
 }
 
-// Portable are the tools of list as a provider of dialect d takes them, by name. Beyond MaxTools the last ones of the list are
-// left out, those of servers (whose names have "__") before all others. Of two with one name the first is taken.
+// Portable are the tools of list as a provider of dialect d takes them, by name. Beyond MaxTools some are left out: those of servers
+// (whose names have "__") before all others, the last ones in the list of the servers that have the most, so that one with hundreds
+// of tools leaves room for those of the others. Of two with one name the first is taken.
 func Portable(list []toolv1.Tool, d Dialect) ([]model.Tool, Names) {
 	seen := map[string]bool{}
 	list = slices.DeleteFunc(slices.Clone(list), func(t toolv1.Tool) bool {
@@ -75,13 +76,14 @@ func Portable(list []toolv1.Tool, d Dialect) ([]model.Tool, Names) {
 		seen[t.Name] = true
 		return again
 	})
-	served := func(t toolv1.Tool) int {
-		if strings.Contains(t.Name, "__") {
-			return 1
+	rank, count := map[string]int{}, map[string]int{} // by tool; by server
+	for _, t := range list {
+		if server, _, served := strings.Cut(t.Name, "__"); served {
+			count[server]++
+			rank[t.Name] = count[server]
 		}
-		return 0
 	}
-	slices.SortStableFunc(list, func(a, b toolv1.Tool) int { return cmp.Compare(served(a), served(b)) })
+	slices.SortStableFunc(list, func(a, b toolv1.Tool) int { return cmp.Compare(rank[a.Name], rank[b.Name]) })
 	var left []string
 	for _, t := range list[min(len(list), MaxTools):] {
 		left = append(left, t.Name)

@@ -116,6 +116,26 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
+// TestOneServerWithMany leaves room for those of others, wherever their names stand in the list.
+func TestOneServerWithMany(t *testing.T) {
+	list := []toolv1.Tool{{Name: "zz"}}
+	for i := range 500 {
+		list = append(list, toolv1.Tool{Name: fmt.Sprintf("big__t%03d", i)})
+	}
+	for i := range 9 {
+		list = append(list, toolv1.Tool{Name: fmt.Sprintf("small__t%d", i)})
+	}
+	tools, n := offer.Portable(list, offer.OpenAI)
+	if len(tools) != offer.MaxTools || len(n.LeftOut) != len(list)-offer.MaxTools {
+		t.Errorf("%d tools, %d left out", len(tools), len(n.LeftOut))
+	}
+	for _, name := range n.LeftOut {
+		if !strings.HasPrefix(name, "big__") {
+			t.Errorf("%s is left out", name)
+		}
+	}
+}
+
 // one is what becomes of a schema.
 func one(t *testing.T, schema string, d offer.Dialect) model.Tool {
 	t.Helper()

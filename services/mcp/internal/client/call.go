@@ -81,7 +81,7 @@ func (s *Session) progressed(_ context.Context, req *mcp.ProgressNotificationCli
 	c := s.calls[token]
 	s.mu.Unlock()
 	if c != nil { // else it is late, or invented
-		c.note(Progress{req.Params.Progress, req.Params.Total, line(req.Params.Message, maxProgress)})
+		c.note(Progress{req.Params.Progress, req.Params.Total, hide(s.hide).line(req.Params.Message, maxProgress)})
 	}
 }
 

@@ -136,12 +136,12 @@ func (t *attempt) run(ctx context.Context) (*Session, error) {
 	case <-grace.C:
 	}
 	if ctx.Err() != nil {
-		return nil, translate(context.Cause(ctx), "")
+		return nil, translate(context.Cause(ctx), t.o.hide)
 	}
 	if opening, ok := errors.AsType[*openError](err); ok {
 		return nil, opening
 	}
-	return nil, translate(err, "")
+	return nil, translate(err, t.o.hide)
 }
 
 // client makes the SDK's client, with what is offered to the server.

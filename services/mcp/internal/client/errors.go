@@ -139,15 +139,34 @@ func (s *Session) explain(ctx, run context.Context, what string, err error) erro
 			return fmt.Errorf("%s: %w", what, s.gone())
 		}
 	}
-	return fmt.Errorf("%s: %w", what, translate(err, s.id()))
+	return fmt.Errorf("%s: %w", what, translate(err, s.hide))
 }
 
-// id is what must not be told.
-func (s *Session) id() string {
-	if s.mcp == nil {
-		return ""
+// hide takes out of a text what must not be told.
+type hide func(text string) string
+
+// line is line for a text that may hold such.
+func (h hide) line(text string, limit int) string {
+	if len(text) > 4*limit {
+		text = text[:4*limit] // what the cut goes through is not shown
 	}
-	return s.mcp.ID()
+	return line(h(text), limit)
+}
+
+func (o Options) hide(text string) string {
+	if o.Redact == nil {
+		return text
+	}
+	return o.Redact(text)
+}
+
+// hide takes the session's id out, too.
+func (s *Session) hide(text string) string {
+	text = s.o.hide(text)
+	if s.mcp != nil && s.mcp.ID() != "" {
+		text = strings.ReplaceAll(text, s.mcp.ID(), "[session]")
+	}
+	return text
 }
 
 // gone is ErrClosed with the reason, if one is known.
@@ -158,8 +177,8 @@ func (s *Session) gone() error {
 	return ErrClosed
 }
 
-// translate finds in the SDK's error what it is about. session is a session's id: it is a secret.
-func translate(err error, session string) error {
+// translate finds in the SDK's error what it is about.
+func translate(err error, h hide) error {
 	for _, find := range []func(error) error{
 		as[*RefusedError], as[*authError], as[*StatusError], as[*answerError], as[*addressError], as[*TimeoutError], as[*reachError], as[*RPCError],
 	} {
@@ -168,18 +187,18 @@ func translate(err error, session string) error {
 		}
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok && !isEnd(broken) {
-		return fmt.Errorf("%w: %s", ErrClosed, safe(broken.error.Error(), session))
+		return fmt.Errorf("%w: %s", ErrClosed, h.line(broken.error.Error(), maxMessage))
 	}
 	if reach, ok := errors.AsType[*url.Error](err); ok && !errors.Is(err, ErrClosed) {
-		return &reachError{safe(reach.Err.Error(), session)}
+		return &reachError{h.line(reach.Err.Error(), maxMessage)}
 	}
 	if isEnd(err) {
 		return ErrClosed
 	}
 	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && !ofSDK(rpc) {
-		return &RPCError{Code: rpc.Code, Message: line(rpc.Message, maxMessage)}
+		return &RPCError{Code: rpc.Code, Message: h.line(rpc.Message, maxMessage)}
 	}
-	return errors.New(safe(err.Error(), session))
+	return errors.New(h.line(err.Error(), maxMessage))
 }
 
 func as[E error](err error) error {
@@ -202,13 +221,6 @@ func isEnd(err error) bool {
 func ofSDK(e *jsonrpc.Error) bool { return e.Code == -32005 && e.Message == "rejected by transport" }
 
 const maxMessage = 2 << 10
-
-func safe(text, session string) string {
-	if session != "" {
-		text = strings.ReplaceAll(text, session, "[session]")
-	}
-	return line(text, maxMessage)
-}
 
 // line makes a text of a server one line of at most limit bytes.
 func line(text string, limit int) string {

@@ -23,7 +23,7 @@ const (
 )
 
 // newHTTP makes the HTTP client of one connection. What it sends ends with tied.
-func newHTTP(o Options, tied *leash) (*http.Client, error) {
+func newHTTP(o Options, tied *leash, f *flood) (*http.Client, error) {
 	d := o.Definition
 	to, err := url.Parse(d.URL)
 	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
@@ -36,7 +36,7 @@ func newHTTP(o Options, tied *leash) (*http.Client, error) {
 	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	s := &screen{
 		origin: originOf(to), sse: d.Transport == definition.SSE, headers: headersOf(o),
-		authorize: o.Authorize, tied: tied,
+		authorize: o.Authorize, tied: tied, hide: o.hide, flood: f,
 		next: &http.Transport{
 			Proxy:                  o.Proxy,
 			DialContext:            dial.DialContext,

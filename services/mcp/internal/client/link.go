@@ -22,11 +22,12 @@ type Pipe struct {
 
 // link is one connection, as a transport for the SDK, which is given no chance to lose it: whatever it does, abort ends all.
 type link struct {
-	open func(context.Context) (Pipe, error) // nil: HTTP
-	sse  bool
-	url  string
-	http *http.Client
-	tied *leash // of the requests of http
+	open  func(context.Context) (Pipe, error) // nil: HTTP
+	sse   bool
+	url   string
+	http  *http.Client
+	tied  *leash // of the requests of http
+	flood *flood
 
 	mu      sync.Mutex
 	aborted bool
@@ -35,14 +36,14 @@ type link struct {
 }
 
 func newLink(o Options) (*link, error) {
-	l := &link{open: o.Open, url: o.Definition.URL, sse: o.Definition.Transport == definition.SSE, tied: newLeash()}
+	l := &link{open: o.Open, url: o.Definition.URL, sse: o.Definition.Transport == definition.SSE, tied: newLeash(), flood: newFlood()}
 	if o.Definition.URL == "" {
 		if l.open == nil {
 			return nil, errors.New("the server has neither a command nor a url")
 		}
 		return l, nil
 	}
-	client, err := newHTTP(o, l.tied)
+	client, err := newHTTP(o, l.tied, l.flood)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (l *link) Connect(ctx context.Context) (mcp.Connection, error) {
 		return nil, err
 	}
 	if l.http == nil || l.sse {
-		conn = &wire{Connection: conn, release: release} // Streamable HTTP has to be the SDK's own type: see screen.go
+		conn = &wire{Connection: conn, release: release, flood: l.flood} // Streamable HTTP has to be the SDK's own type: see screen.go
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,18 +134,26 @@ const ours = "jetclaw/"
 type wire struct {
 	mcp.Connection
 	release context.CancelCauseFunc
+	flood   *flood
 }
 
 // Read says of an error that it is the end of the connection: the SDK hands it to each request under way.
 func (w *wire) Read(ctx context.Context) (jsonrpc.Message, error) {
-	msg, err := w.Connection.Read(ctx)
-	if err != nil {
-		return nil, &brokenError{err}
+	for {
+		msg, err := w.Connection.Read(ctx)
+		if err != nil {
+			return nil, &brokenError{err}
+		}
+		if req, ok := msg.(*jsonrpc.Request); !ok || w.flood.pass(req.Method, req.IsCall(), len(req.Params)) {
+			return msg, nil
+		}
 	}
-	return msg, nil
 }
 
 func (w *wire) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		defer w.flood.answered()
+	}
 	return w.Connection.Write(ctx, plain(msg))
 }
 

@@ -26,6 +26,8 @@ type screen struct {
 	authorize Authorizer
 	tied      *leash
 	next      *http.Transport
+	hide      hide
+	flood     *flood
 	listened  atomic.Bool // the stream of notifications has been asked for
 }
 
@@ -38,6 +40,9 @@ func (s *screen) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if originOf(req.URL) != s.origin {
 		return nil, &addressError{"the server names another address for messages: " + line(req.URL.Scheme+"://"+req.URL.Host, maxName)}
+	}
+	if _, ours := req.Context().Value(method{}).(string); req.Method == http.MethodPost && !ours {
+		defer s.flood.answered() // what goes out past our middleware are answers
 	}
 	if req.Method == http.MethodGet && !s.sse && req.Header.Get("Last-Event-ID") == "" {
 		return s.listen(req)
@@ -59,6 +64,9 @@ func (s *screen) send(req *http.Request) (*http.Response, error) {
 		}
 		release(nil)
 		return nil, err
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" && !s.sse {
+		resp.Body = newSieve(resp.Body, s.flood) // the connection of SSE has it behind it: see wire
 	}
 	resp.Body = &body{ReadCloser: resp.Body, release: release}
 	return resp, nil
@@ -169,7 +177,7 @@ func (s *screen) look(req *http.Request, resp *http.Response) (*http.Response, e
 	case s.sse && req.Method == http.MethodGet:
 		return lookStream(resp, kind)
 	case resp.StatusCode >= 400:
-		return lookRefusal(req, resp, kind)
+		return s.lookRefusal(req, resp, kind)
 	case req.Method == http.MethodPost && name != "" && kind == "text/html":
 		drop(resp)
 		return nil, webPage()
@@ -198,7 +206,7 @@ func lookStream(resp *http.Response, kind string) (*http.Response, error) {
 
 // lookRefusal looks at an HTTP error. The SDK understands a JSON-RPC error in it, and that a session is gone; anything else would
 // end the session.
-func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Response, error) {
+func (s *screen) lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Response, error) {
 	status := resp.StatusCode
 	session := req.Header.Get("Mcp-Session-Id") != ""
 	if status >= 500 || status == http.StatusTooManyRequests {
@@ -214,7 +222,7 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 		resp = full
 		data, _ := io.ReadAll(resp.Body) // it is in memory
 		resp.Body = io.NopCloser(bytes.NewReader(data))
-		said = errorIn(data)
+		said = errorIn(data, s.hide)
 	}
 	// A session that the server does not know is a 404. Some explain that in a JSON-RPC error, which the SDK would hand to the
 	// caller as one about the request; some answer 400, with that error alone.
@@ -237,7 +245,7 @@ func lookRefusal(req *http.Request, resp *http.Response, kind string) (*http.Res
 }
 
 // errorIn finds a JSON-RPC error.
-func errorIn(data []byte) *RPCError {
+func errorIn(data []byte, h hide) *RPCError {
 	var m struct {
 		Error *struct {
 			Code    int64  `json:"code"`
@@ -247,7 +255,7 @@ func errorIn(data []byte) *RPCError {
 	if err := json.Unmarshal(data, &m); err != nil || m.Error == nil {
 		return nil //nolint:nilerr // then it is not one
 	}
-	return &RPCError{Code: m.Error.Code, Message: line(m.Error.Message, maxMessage)}
+	return &RPCError{Code: m.Error.Code, Message: h.line(m.Error.Message, maxMessage)}
 }
 
 // ofSession recognises what the TypeScript SDK's servers say after a restart.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,9 @@ type Options struct {
 	Legacy    bool       // known not to speak 2026-07-28: it is not asked
 	Client    string     // version of jetclaw
 	Proxy     func(*http.Request) (*url.URL, error)
+	// Redact takes secrets out of what the server says of itself and of its errors, before that is shortened: half a secret is not
+	// found any more. nil: there are none.
+	Redact func(string) string
 	// Changed is told of lists that may have changed, at most about twice a second. It must not block.
 	Changed func(Kind)
 	// Elicit asks the person; nil: elicitation is not offered. While it runs no call times out before MaxCall. It ends with ctx.
@@ -88,16 +92,22 @@ type Session struct {
 }
 
 func newSession(o Options, l *link) *Session {
-	return &Session{
+	s := &Session{
 		o: o, link: l, limit: o.Definition.RequestTimeout(),
 		life: newLeash(), changed: newChanges(), turn: make(chan struct{}, 1), calls: map[string]*call{},
 		done: make(chan struct{}), over: make(chan struct{}),
 	}
+	l.flood.lost = func(method string) { // of a change that is announced too often, that there is one is enough
+		if kind, ok := strings.CutSuffix(strings.TrimPrefix(method, notifications), "/list_changed"); ok {
+			s.changed.note(Kind(kind))
+		}
+	}
+	return s
 }
 
 // start begins what runs beside the requests.
 func (s *Session) start(cs *mcp.ClientSession) {
-	s.mcp, s.info = cs, infoOf(cs.InitializeResult())
+	s.mcp, s.info = cs, infoOf(cs.InitializeResult(), s.hide)
 	s.work.Go(s.watch)
 	if s.o.Changed != nil {
 		s.work.Go(func() { s.changed.announce(s.life.done(), s.o.Changed) })
@@ -112,7 +122,7 @@ func (s *Session) watch() {
 	err := s.mcp.Wait()
 	why := ErrClosed
 	if err != nil {
-		if why = translate(&brokenError{err}, s.id()); !errors.Is(why, ErrClosed) {
+		if why = translate(&brokenError{err}, s.hide); !errors.Is(why, ErrClosed) {
 			why = fmt.Errorf("%w: %w", ErrClosed, why)
 		}
 	}
@@ -182,16 +192,16 @@ func (s *Session) run(f func()) bool {
 	return true
 }
 
-func infoOf(r *mcp.InitializeResult) Info {
+func infoOf(r *mcp.InitializeResult, h hide) Info {
 	var i Info
 	if r == nil {
 		return i
 	}
 	i.Protocol = r.ProtocolVersion
 	i.Legacy = r.ProtocolVersion < modern
-	i.Instructions = cut(r.Instructions, maxInstructions)
+	i.Instructions = cut(h(cut(r.Instructions, 4*maxInstructions)), maxInstructions)
 	if r.ServerInfo != nil {
-		i.Name, i.Version = line(r.ServerInfo.Name, maxName), line(r.ServerInfo.Version, maxName)
+		i.Name, i.Version = h.line(r.ServerInfo.Name, maxName), h.line(r.ServerInfo.Version, maxName)
 	}
 	if c := r.Capabilities; c != nil {
 		i.Tools, i.Resources, i.Prompts = c.Tools != nil, c.Resources != nil, c.Prompts != nil

@@ -47,6 +47,12 @@ func (k *Keeper) discover(ctx context.Context, d definition.Definition, server *
 		return found{}, fmt.Errorf("%s names no authorization server", server.Host)
 	}
 	issuer := prm.AuthorizationServers[0]
+	if d.OAuth != nil && d.OAuth.Issuer != "" { // the server must not choose who is told the client's secret
+		if !slices.ContainsFunc(prm.AuthorizationServers, func(s string) bool { return sameIssuer(s, d.OAuth.Issuer) }) {
+			return found{}, fmt.Errorf("%s names the authorization server %s, but oauth.issuer is %s", server.Host, hostOf(issuer), hostOf(d.OAuth.Issuer))
+		}
+		issuer = d.OAuth.Issuer
+	}
 	if err := checkEndpoint("authorization server", issuer, server); err != nil {
 		return found{}, err
 	}
@@ -77,6 +83,9 @@ func (k *Keeper) discover(ctx context.Context, d definition.Definition, server *
 	}
 	return f, f.check(server)
 }
+
+// sameIssuer compares two issuers; a slash at the end makes no other.
+func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
 
 // check looks at what the metadata promises before anything is sent there.
 func (f found) check(server *url.URL) error {

@@ -94,3 +94,15 @@ func TestRegistration(t *testing.T) {
 		}
 	}
 }
+
+// TestTheIssuerIsChosen by the operator where a secret is sent: the MCP server does not get to name another.
+func TestTheIssuerIsChosen(t *testing.T) {
+	r := newRig(t)
+	r.d.OAuth = &definition.OAuth{Issuer: "https://login.example.org"}
+	if _, err := r.Begin(t.Context(), "docs", r.d, callback); err == nil || !strings.Contains(err.Error(), "oauth.issuer is login.example.org") {
+		t.Errorf("another authorization server: %v", err)
+	}
+	if n := len(r.as.registered); n != 0 {
+		t.Errorf("%d registrations there", n)
+	}
+}

@@ -27,7 +27,10 @@ func arguments(s *schema, raw json.RawMessage) (json.RawMessage, map[string]any,
 	if err != nil {
 		return nil, nil, fmt.Errorf("the arguments are no valid JSON object: %w", err)
 	}
-	if s.err != nil {
+	switch {
+	case s.err != nil && s.foreign:
+		return nil, nil, fmt.Errorf("this tool cannot be used, as its schema is not understood")
+	case s.err != nil:
 		return nil, nil, fmt.Errorf("this tool cannot be used, as its schema is not understood: %w", s.err)
 	}
 	var v any
@@ -76,17 +79,20 @@ func depth(v any) int {
 // complaints say what is wrong with arguments that do not fit, in the same words each time. They are found by a simple look
 // at the schema; where that sees nothing, the property that does not fit is named with what is expected.
 func (s *schema) complaints(args map[string]any) string {
-	c := complainer{s: s}
-	c.check(s.raw, args, "", 0)
+	c, raw := complainer{s: s}, s.raw
+	if s.foreign {
+		raw = bare(raw)
+	}
+	c.check(raw, args, "", 0)
 	seen := strings.Join(c.found, "\n")
-	properties, _ := s.raw["properties"].(map[string]any)
+	properties, _ := raw["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if sub, ok := properties[name]; ok && !strings.Contains(seen, quote(name)) && !s.property(name, args[name]) {
 			c.say("%s must fit %s", quote(name), hint(sub))
 		}
 	}
 	if len(c.found) == 0 {
-		c.say("they must fit %s", hint(s.raw))
+		c.say("they must fit %s", hint(raw))
 	}
 	if n := len(c.found); n > maxComplaints {
 		c.found = append(c.found[:maxComplaints], fmt.Sprintf("and %d more", n-maxComplaints))

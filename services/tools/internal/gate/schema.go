@@ -26,6 +26,7 @@ type schema struct {
 	raw      map[string]any
 	resolved *jsonschema.Resolved
 	err      error
+	foreign  bool  // a server wrote it: nothing that it says in words is told in ours
 	unread   error // why raw is no more than the outline of what was published; nil when it is all of it
 
 	once  sync.Once

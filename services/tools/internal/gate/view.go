@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
@@ -111,6 +112,7 @@ func (g *Gate) schema(o offer) *schema {
 		return s
 	}
 	s = compile(o.tool.Schema) // two may do it at once, and get the same
+	s.foreign = strings.Contains(o.tool.Name, inServer)
 	g.cache.mu.Lock()
 	defer g.cache.mu.Unlock()
 	if len(g.cache.schemas) >= maxSchemas {
