@@ -24,7 +24,7 @@ func (d Definition) Advice() []Issue {
 		return text
 	})
 	if d.OAuth != nil && d.OAuth.ClientSecret != "" && d.OAuth.Issuer == "" {
-		c.add(LevelWarning, "oauth", "sends clientSecret to whichever authorization server the MCP server names; write the right one as issuer")
+		c.add(LevelWarning, "", "oauth.clientSecret goes to whichever authorization server the MCP server names; write the right one as oauth.issuer")
 	}
 	for _, t := range []struct {
 		setting string
