@@ -236,7 +236,24 @@ func (u *upstream) surveyed(ctx context.Context) bool {
 		return needsLogin(err)
 	}
 	u.release(l)
+	if u.s.crowded() {
+		u.s.endAll(u.idle(time.Now().Add(briefly)), "its tools are known")
+	}
 	return true
+}
+
+// crowd is how many connections are kept for a moment in case the server is called at once: each may be a process.
+const crowd = 8
+
+// crowded says whether there are more.
+func (s *Service) crowded() bool {
+	n := 0
+	for _, u := range s.all() {
+		u.mu.Lock()
+		n += len(u.links)
+		u.mu.Unlock()
+	}
+	return n > crowd
 }
 
 // changed hears that a list may have changed. The new one is read beside, and by the next call that ends.
