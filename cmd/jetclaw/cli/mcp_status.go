@@ -165,7 +165,7 @@ func (s *shell) mcpState(e mcpStatusEntry, now time.Time) string {
 	paint, text := "", e.State
 	switch e.State {
 	case "ready":
-		paint, text = "\x1b[32m", fmt.Sprintf("ready, %s", plural(e.Tools, "tool", "tools"))
+		paint = "\x1b[32m"
 	case "failing":
 		paint, text = "\x1b[33m", fmt.Sprintf("failing (%s in a row)", plural(e.Failures, "failure", "failures"))
 	case "paused":
@@ -173,6 +173,9 @@ func (s *shell) mcpState(e mcpStatusEntry, now time.Time) string {
 	}
 	if paint != "" && s.colour(s.outTTY) {
 		text = paint + text + "\x1b[0m"
+	}
+	if e.State == "ready" || e.State == "disconnected" && e.Tools > 0 { // it is started when one of them is called
+		text += ", " + plural(e.Tools, "tool", "tools")
 	}
 	if e.State != "ready" && e.LastError != "" {
 		text += ": " + oneLine(e.LastError)
