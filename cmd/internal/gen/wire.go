@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/goccy/go-yaml"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -47,7 +49,8 @@ func parameters() yaml.MapSlice {
 		"executor", p("The executor that ran the call, escaped like a session token."),
 		"service", p("A service."),
 		"instance", p("One running worker of a service."),
-		"verb", p("What is asked."),
+		"verb", p("What is asked, or what has happened."),
+		"item", p("What it happened to, escaped like a session token: the name of an MCP server."),
 	)
 }
 
@@ -65,6 +68,9 @@ func families() yaml.MapSlice {
 		"timer", family(subject.Timer("{service}", anySession), "A stored timer rings for a session; the owner of the decision appends what follows.",
 			append([]string{"service"}, tokens...)...),
 		"worker", family(subject.Worker("{service}", "{instance}"), "Asks and nudges to one running worker.", "service", "instance"),
+		"sys", family(strings.Replace(subject.OfSystem("{service}", "item", "{verb}"), ".item.", ".{item}.", 1),
+			"What happened to a thing of a service: mcp tells connected, failed, paused, resumed, catalog and closed of each server.",
+			"service", "item", "verb"),
 		"svc", family(subject.Service("{service}", "{verb}"), "A question that wants an answer (request and reply, NATS micro).", "service", "verb"),
 	)
 }
