@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -67,6 +68,9 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	var p *launch.Process
 	fail := func(err error) *Diagnostic {
 		d := &Diagnostic{Server: name, Launch: written.Launch(), Message: c.Redact(err.Error()), Login: needsLogin(err)}
+		if strings.HasSuffix(strings.TrimRight(written.URL, "/"), "/sse") && written.TransportName() != definition.SSE {
+			d.Message += "; an address like this one mostly speaks SSE: --transport sse"
+		}
 		if p != nil {
 			d.Stderr = p.Stderr()
 		}

@@ -57,11 +57,15 @@ func readable(path string) error {
 
 // references checks that what a definition refers to can be had, in the environment of this command.
 func (f *mcpFile) references(g *mcpDiagnosis, d definition.Definition) {
+	level, where := "error", ""
+	if f.running() { // what counts is the environment of that one, which says so itself
+		level, where = "warning", " here; the running jetclaw may have it"
+	}
 	r := f.resolver()
 	for _, ref := range d.References() {
 		if name, ok := variable(ref); ok {
 			if value, _ := f.e.Lookup(name); strings.TrimSpace(value) == "" {
-				g.sayf("error", "env:%s is not set", name)
+				g.sayf(level, "env:%s is not set%s", name, where)
 			}
 			continue
 		}

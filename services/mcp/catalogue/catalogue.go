@@ -146,6 +146,9 @@ func Build(server string, d definition.Definition, l Listing) Built {
 	}
 	b.Dropped = b.Listed - b.Filtered - kept
 	b.Issues = told.issues()
+	if b.Filtered > 0 && len(b.Targets) == 0 {
+		b.Issues = append(b.Issues, definition.Issue{Level: definition.LevelWarning, Message: "toolFilter leaves none of its tools"})
+	}
 	return b
 }
 

@@ -15,7 +15,7 @@ import (
 const maxServers = 500
 
 // ParseClients reads the servers out of another client's JSON: {"mcpServers": …} (Claude, Cursor, Gemini and most others),
-// {"servers": …} (VS Code) or {"mcp": {"servers": …}}; comments and trailing commas are passed by. It is lenient: what is not
+// {"servers": …} (VS Code) or {"mcp": {"servers": …}}, and those of single projects in Claude Code's file; comments and trailing commas are passed by. It is lenient: what is not
 // known here is an info, a server that cannot be used is an error among the issues and left out. Names are as they are written;
 // see NameFrom. References are put into our form (${env:NAME}, ${NAME:-default} and $NAME become ${NAME}), other dollar signs
 // are doubled.
@@ -28,9 +28,14 @@ func ParseClients(data []byte) (map[string]Definition, []Issue, error) {
 		return nil, nil, err
 	}
 	servers, err := serversOf(file)
-	if err != nil {
+	of := projects(file)
+	if err != nil && len(of) == 0 {
 		return nil, nil, err
 	}
+	for name, raw := range servers { // those that are for all projects win
+		of[name] = raw
+	}
+	servers = of
 	if len(servers) > maxServers {
 		return nil, nil, fmt.Errorf("holds more than %d servers", maxServers)
 	}
@@ -50,6 +55,23 @@ func ParseClients(data []byte) (map[string]Definition, []Issue, error) {
 		}
 	}
 	return all, c.found, nil
+}
+
+// projects are the servers that Claude Code keeps for single folders.
+func projects(file entry) entry {
+	found := entry{}
+	folders, err := object(file["projects"])
+	if err != nil {
+		return found
+	}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		if settings, err := object(folders[folder]); err == nil {
+			if servers, err := object(settings["mcpServers"]); err == nil {
+				maps.Copy(found, servers)
+			}
+		}
+	}
+	return found
 }
 
 func serversOf(file entry) (entry, error) {

@@ -165,3 +165,14 @@ func TestParseShown(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestProjects: Claude Code keeps servers for single folders, too.
+func TestProjects(t *testing.T) {
+	all, issues, err := ParseClients([]byte(`{"mcpServers":{"a":{"command":"everywhere"}},"projects":{"/x":{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"}}},"/y":{}}}`))
+	if err != nil || len(issues) != 0 || len(all) != 2 || all["a"].Command != "everywhere" || all["b"].Command != "y" {
+		t.Errorf("%v %v %v", all, issues, err)
+	}
+	if all, _, err := ParseClients([]byte(`{"projects":{"/x":{"mcpServers":{"b":{"command":"y"}}}}}`)); err != nil || len(all) != 1 {
+		t.Errorf("%v %v", all, err)
+	}
+}
