@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,6 +48,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	// These tests wait for processes and time limits more than they work.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -93,6 +101,7 @@ func (h *house) fake(args ...string) definition.Definition {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
+	t.Parallel()
 	h := &house{
 		t: t, home: t.TempDir(), servers: map[string]definition.Definition{}, news: make(chan struct{}, 1), change: make(chan struct{}, 1),
 	}

@@ -453,32 +453,34 @@ func (h *house) marked() []string {
 // TestAnHTTPServer that goes away and comes back: nothing is lost but what was under way.
 func TestAnHTTPServer(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
-		h := newHouse(t)
-		web, err := fakemcp.Start("127.0.0.1:0", fakemcp.Options{Legacy: legacy})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := definition.Definition{URL: web.URL(), Approval: definition.Approve, SupportsParallelToolCalls: true}
-		h.configure(map[string]definition.Definition{"web": d})
-		h.start()
-		if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"over HTTP"}`)); got.Content != "over HTTP" {
-			t.Errorf("legacy %v: %+v", legacy, got)
-		}
-		web.Close()
-		if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"x"}`)); got.Outcome == callv1.OK {
-			t.Errorf("legacy %v, nobody there: %+v", legacy, got)
-		}
-		if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"x"}`)); got.Outcome != callv1.Error || !strings.Contains(got.Content, "Nothing was done") {
-			t.Errorf("legacy %v, still nobody there: %+v", legacy, got)
-		}
-		address := strings.TrimSuffix(strings.TrimPrefix(web.URL(), "http://"), "/mcp")
-		if web, err = fakemcp.Start(address, fakemcp.Options{Legacy: legacy}); err != nil {
-			t.Fatal(err)
-		}
-		if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"back"}`)); got.Content != "back" {
-			t.Errorf("legacy %v, back: %+v", legacy, got)
-		}
-		h.stop()
-		web.Close()
+		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {
+			h := newHouse(t)
+			web, err := fakemcp.Start("127.0.0.1:0", fakemcp.Options{Legacy: legacy})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := definition.Definition{URL: web.URL(), Approval: definition.Approve, SupportsParallelToolCalls: true}
+			h.configure(map[string]definition.Definition{"web": d})
+			h.start()
+			if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"over HTTP"}`)); got.Content != "over HTTP" {
+				t.Errorf("legacy %v: %+v", legacy, got)
+			}
+			web.Close()
+			if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"x"}`)); got.Outcome == callv1.OK {
+				t.Errorf("legacy %v, nobody there: %+v", legacy, got)
+			}
+			if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"x"}`)); got.Outcome != callv1.Error || !strings.Contains(got.Content, "Nothing was done") {
+				t.Errorf("legacy %v, still nobody there: %+v", legacy, got)
+			}
+			address := strings.TrimSuffix(strings.TrimPrefix(web.URL(), "http://"), "/mcp")
+			if web, err = fakemcp.Start(address, fakemcp.Options{Legacy: legacy}); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.run(somebody, h.dispatched("web", "echo", `{"text":"back"}`)); got.Content != "back" {
+				t.Errorf("legacy %v, back: %+v", legacy, got)
+			}
+			h.stop()
+			web.Close()
+		})
 	}
 }
