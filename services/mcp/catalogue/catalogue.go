@@ -95,12 +95,6 @@ const service = "mcp"
 // Executor is the name of the executor of a server's tools.
 func Executor(server string) string { return subject.Executor(service, server) }
 
-// ServerOf is the inverse of Executor.
-func ServerOf(executor string) (server string, ok bool) {
-	server, ok = strings.CutPrefix(executor, Executor(""))
-	return server, ok && server != ""
-}
-
 // entry is one tool on its way into the catalogue.
 type entry struct {
 	tool      toolv1.Tool

@@ -7,15 +7,8 @@ import (
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 )
 
-// Filter says whether a filter lets a tool through. Its globs, in which * stands for any text, match the whole of the server's name
-// for it (read_file) or of jetclaw's (files__read_file). Exclude wins; no Include lets all through. The names of the utility tools
-// are filtered in the same way.
-func Filter(f *definition.ToolFilter, server, raw string) bool {
-	name, _ := candidate(server, raw)
-	return allows(f, raw, server+between+raw, name)
-}
-
-// allows says whether a filter lets through what has these names.
+// allows says whether a filter lets through what has these names: the server's own (read_file), and those of jetclaw
+// (files__read_file). Its globs, in which * stands for any text, match the whole of one. Exclude wins; no Include lets all through.
 func allows(f *definition.ToolFilter, names ...string) bool {
 	if f == nil {
 		return true
