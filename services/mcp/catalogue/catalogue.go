@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/subject"
