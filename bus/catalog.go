@@ -40,10 +40,20 @@ func (c *Conn) CatalogRevision(ctx context.Context) (uint64, error) {
 
 // Catalog is what all executors offer, by their names.
 func (c *Conn) Catalog(ctx context.Context) (map[string][]byte, error) {
+	return c.catalog(ctx, catalogPrefix+">")
+}
+
+// CatalogOf is what one executor offers; nil for nothing.
+func (c *Conn) CatalogOf(ctx context.Context, executor string) ([]byte, error) {
+	all, err := c.catalog(ctx, catalogPrefix+session.Escape(executor))
+	return all[executor], err
+}
+
+func (c *Conn) catalog(ctx context.Context, filter string) (map[string][]byte, error) {
 	const bucket = "KV_" + subject.Catalog
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, bucket, []string{catalogPrefix + ">"})
+	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, bucket, []string{filter})
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "read the catalogue: %w", err)
 	}

@@ -37,6 +37,12 @@ func TestCatalog(t *testing.T) {
 		if got := read(); len(got) != 2 || string(got["builtin"]) != "two" || string(got["mcp"]) != "three" {
 			t.Errorf("got %q", got)
 		}
+		if got, err := turns.CatalogOf(ctx, "mcp"); err != nil || string(got) != "three" {
+			t.Errorf("of one: %q (%v)", got, err)
+		}
+		if got, err := turns.CatalogOf(ctx, "nobody"); err != nil || got != nil {
+			t.Errorf("of nobody: %q (%v)", got, err)
+		}
 		srv.Restart()
 	}
 	err := builtin.SetCatalog(ctx, "builtin", []byte(strings.Repeat("x", bus.MaxCatalog+1)))

@@ -73,7 +73,7 @@ func (c *Conn) SystemLast(ctx context.Context, item string) ([]SystemEvent, erro
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "read what happened to %s: %w", item, err)
 	}
-	var all []SystemEvent
+	var msgs []*jetstream.RawStreamMsg
 	for m, err := range got {
 		if errors.Is(err, jetstreamext.ErrNoMessages) {
 			break
@@ -81,6 +81,25 @@ func (c *Conn) SystemLast(ctx context.Context, item string) ([]SystemEvent, erro
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "read what happened to %s: %w", item, err)
 		}
+		msgs = append(msgs, m)
+	}
+	return c.systemEvents(msgs), nil
+}
+
+// SystemSince are the events of all items of the connection's service after a cursor, oldest first, as many as come at once: what
+// follows somebody who has read all up to there costs little.
+func (c *Conn) SystemSince(ctx context.Context, after uint64) ([]SystemEvent, error) {
+	msgs, err := c.batch(ctx, subject.System, replayBatch, jetstreamext.GetBatchSeq(after+1), jetstreamext.GetBatchSubject(subject.SystemOf(c.service, "*")))
+	if err != nil {
+		return nil, fmt.Errorf("read what happened since %d: %w", after, err)
+	}
+	return c.systemEvents(msgs), nil
+}
+
+func (c *Conn) systemEvents(msgs []*jetstream.RawStreamMsg) []SystemEvent {
+	var all []SystemEvent
+	for _, m := range msgs {
+		var err error
 		ev := SystemEvent{Cursor: m.Sequence, Body: m.Data, ID: m.Header.Get(envelope.HeaderID)}
 		if ev.Service, ev.Item, ev.Verb, err = subject.ParseSystem(m.Subject); err != nil {
 			c.log.Warn("not an event of a server", "subject", m.Subject, "error", err)
@@ -92,5 +111,5 @@ func (c *Conn) SystemLast(ctx context.Context, item string) ([]SystemEvent, erro
 		all = append(all, ev)
 	}
 	slices.SortFunc(all, func(a, b SystemEvent) int { return int(a.Cursor) - int(b.Cursor) })
-	return all, nil
+	return all
 }

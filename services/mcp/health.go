@@ -11,32 +11,57 @@ import (
 	"github.com/jetclaw/jetclaw/services/mcp/server"
 )
 
-// fold takes over an event of the server.
-func (u *upstream) fold(ev bus.SystemEvent) {
-	e, err := mcpv1.Decode(ev.Verb, ev.Body)
+// fold takes over events of the server that are newer than what is known of it: all of them at once, for a call may look meanwhile.
+// Whole says that nothing is known without them: they are the last ones of each verb.
+func (u *upstream) fold(whole bool, told ...bus.SystemEvent) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.cursor = max(u.cursor, ev.Cursor)
-	if err != nil {
-		u.log.Warn("an event of the server cannot be read", "error", err)
+	if len(told) == 0 || told[len(told)-1].Cursor <= u.cursor {
 		return
 	}
-	u.state = u.state.Apply(e, ev.Time)
+	state, seen := u.state, u.cursor
+	if whole {
+		state, seen = server.State{}, 0
+	}
+	for _, ev := range told {
+		if ev.Cursor <= seen {
+			continue
+		}
+		seen = ev.Cursor
+		e, err := mcpv1.Decode(ev.Verb, ev.Body)
+		if err != nil {
+			u.log.Warn("an event of the server cannot be read", "error", err)
+			continue
+		}
+		state = state.Apply(e, ev.Time)
+	}
+	u.state, u.cursor = state, seen
 }
 
-// refold takes over what other processes have told.
+// refold takes over all that is told of the server.
 func (u *upstream) refold(ctx context.Context) error {
 	told, err := u.s.conn.SystemLast(ctx, u.name)
 	if err != nil {
 		return err
 	}
-	u.mu.Lock()
-	u.state = server.State{}
-	u.mu.Unlock()
-	for _, ev := range told {
-		u.fold(ev)
-	}
+	u.fold(true, told...)
 	return nil
+}
+
+// listen takes over what other processes have told since it did so last.
+func (s *Service) listen(ctx context.Context) error {
+	for {
+		told, err := s.conn.SystemSince(ctx, s.told)
+		if err != nil || len(told) == 0 {
+			return err
+		}
+		for _, ev := range told {
+			s.told = ev.Cursor
+			if u := s.of(executorOf(ev.Item)); u != nil {
+				u.fold(false, ev)
+			}
+		}
+	}
 }
 
 // tells is how often an event is decided again when another process was faster.
@@ -76,7 +101,9 @@ func (u *upstream) decide(ctx context.Context, what func(server.State) mcpv1.Eve
 		cursor, err := u.s.conn.AppendSystem(ctx, u.name, e.Verb(), e, prev)
 		if err == nil {
 			u.mu.Lock()
-			u.state, u.cursor = u.state.Apply(e, time.Now()), cursor
+			if cursor > u.cursor { // else it was read in between
+				u.state, u.cursor = u.state.Apply(e, time.Now()), cursor
+			}
 			u.mu.Unlock()
 			u.announce(e)
 			return
@@ -120,13 +147,8 @@ func (u *upstream) converge(ctx context.Context) {
 	due := !u.state.Until.IsZero()
 	paused := u.state.Paused(now)
 	u.mu.Unlock()
-	if due { // another process may have ended the pause
-		if err := u.refold(ctx); err != nil {
-			return
-		}
-		if !paused {
-			u.decide(ctx, func(s server.State) mcpv1.Event { return s.Next(server.Tick{}, now) })
-		}
+	if due && !paused {
+		u.decide(ctx, func(s server.State) mcpv1.Event { return s.Next(server.Tick{}, now) })
 	}
 	u.mu.Lock()
 	until := time.Time{}

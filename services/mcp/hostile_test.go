@@ -49,9 +49,22 @@ func behave(kind string) {
 		if json.Unmarshal(in.Bytes(), &r) != nil || r.ID == nil {
 			continue
 		}
+		if dir, ok := strings.CutPrefix(kind, "second:"); ok && r.Method == "tools/list" && claim(dir) == 1 {
+			continue
+		}
 		fmt.Println(answer(kind, r.Method, string(r.ID)))
 	}
 }
+
+// claim counts what the processes of a hostile server have got up to, in a folder.
+func claim(dir string) (n int) {
+	for os.Mkdir(claimed(dir, n), 0o700) != nil {
+		n++
+	}
+	return n
+}
+
+func claimed(dir string, n int) string { return fmt.Sprintf("%s/claim-%d", dir, n) }
 
 // answer is the line that a hostile server says to a request.
 func answer(kind, method, id string) string {

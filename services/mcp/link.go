@@ -25,6 +25,9 @@ type link struct {
 	open chan struct{} // closed once it is open, or could not be opened
 	gone chan struct{} // closed once nothing is left of it
 
+	retired chan struct{} // closed, under u.mu, once the configuration has changed: it is not for new calls
+	listing chan struct{} // of size 1: one list at a time is read of it
+
 	// Set before open is closed.
 	session *client.Session
 	err     error
@@ -59,7 +62,7 @@ func (u *upstream) keyOf(id session.ID) session.ID {
 
 // acquire is the connection of a conversation, opened if there is none. Who has it calls release.
 func (u *upstream) acquire(ctx context.Context, id session.ID, brief bool) (*link, error) {
-	for {
+	for try := 1; ; {
 		l, err := u.seize(ctx, id, brief)
 		if err != nil {
 			return nil, err
@@ -70,19 +73,36 @@ func (u *upstream) acquire(ctx context.Context, id session.ID, brief bool) (*lin
 			u.release(l)
 			return nil, context.Cause(ctx)
 		}
+		select {
+		case <-l.retired: // while it was opened
+			u.release(l)
+			continue
+		default:
+		}
 		if l.err != nil {
 			u.release(l)
 			return nil, l.err
 		}
 		select {
 		case <-l.session.Done(): // it has ended, and that was not noticed yet
+			why := l.why()
+			if try == tries { // or it always does, at once
+				l.broke(ctx, why, true)
+			}
 			u.release(l)
-			l.end(l.why())
+			l.end(why)
+			if try == tries {
+				return nil, fmt.Errorf("it ends as soon as it is connected: %s", why)
+			}
+			try++
 		default:
 			return l, nil
 		}
 	}
 }
+
+// tries is how many connections that have ended are taken for the ones of before.
+const tries = 2
 
 // seize takes a connection in use that may not be open yet.
 func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link, error) {
@@ -99,6 +119,8 @@ func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link,
 		case len(u.links) >= maxPerSession:
 			if old := u.oldest(); old != nil {
 				wait = old.gone
+				delete(u.links, old.key) // before anybody takes it in use
+				u.old[old] = true
 				u.mu.Unlock()
 				u.s.endAll([]*link{old}, "others need a connection, too")
 				break
@@ -109,7 +131,7 @@ func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link,
 			wait = u.leaving().gone
 			u.mu.Unlock()
 		default:
-			l = &link{u: u, key: key, open: make(chan struct{}), gone: make(chan struct{}), brief: true, used: time.Now()}
+			l = newLink(u, key)
 			u.links[key] = l
 			u.s.spawn(l.run)
 		}
@@ -124,6 +146,13 @@ func (u *upstream) seize(ctx context.Context, id session.ID, brief bool) (*link,
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+func newLink(u *upstream, key session.ID) *link {
+	return &link{
+		u: u, key: key, open: make(chan struct{}), gone: make(chan struct{}), retired: make(chan struct{}), listing: make(chan struct{}, 1),
+		brief: true, used: time.Now(),
 	}
 }
 
@@ -214,10 +243,19 @@ func (u *upstream) part(id session.ID) {
 
 // run opens the connection and waits for its end.
 func (l *link) run(ctx context.Context) {
-	l.session, l.err = l.connect(ctx)
+	opening, stop := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-l.retired:
+			stop(errRetired)
+		case <-opening.Done():
+		}
+	}()
+	l.session, l.err = l.connect(opening)
 	if l.err == nil {
-		l.err = l.greet(ctx)
+		l.err = l.greet(opening)
 	}
+	stop(nil)
 	close(l.open)
 	if l.err != nil {
 		l.failed(ctx, l.err)
@@ -226,6 +264,18 @@ func (l *link) run(ctx context.Context) {
 	}
 	<-l.session.Done()
 	l.end(l.why())
+}
+
+var errRetired = errors.New("its configuration has changed")
+
+// isRetired says whether the configuration has changed since it was begun: what becomes of it says nothing of the server.
+func (l *link) isRetired() bool {
+	select {
+	case <-l.retired:
+		return true
+	default:
+		return false
+	}
 }
 
 // connect reaches the server.
@@ -270,12 +320,14 @@ func (l *link) launch(ctx context.Context, d definition.Definition) (client.Pipe
 func (l *link) greet(ctx context.Context) error {
 	u, info := l.u, l.session.Info()
 	u.mu.Lock()
-	u.legacy, u.login = info.Legacy, nil
+	if !l.isRetired() {
+		u.legacy, u.login = info.Legacy, nil
+	}
 	u.mu.Unlock()
 	u.tell(ctx, mcpv1.Connected{
 		Transport: u.transport(), Protocol: info.Protocol, Name: info.Name, Version: info.Version, Worker: u.s.conn.Instance(),
 	})
-	return u.list(ctx, l.session)
+	return u.list(ctx, l)
 }
 
 func (u *upstream) transport() string {
@@ -289,6 +341,10 @@ func (l *link) failed(ctx context.Context, err error) {
 	u := l.u
 	login := needsLogin(err)
 	u.mu.Lock()
+	if l.isRetired() {
+		u.mu.Unlock()
+		return
+	}
 	u.wrong, u.stderr = u.s.redact(err.Error()), l.said()
 	if login {
 		u.login = err
@@ -306,7 +362,7 @@ func (l *link) failed(ctx context.Context, err error) {
 
 // broke counts a failure. However many calls the end of a connection ends, that is one.
 func (l *link) broke(ctx context.Context, reason string, lost bool) {
-	if lost && !l.lost.CompareAndSwap(false, true) {
+	if lost && !l.lost.CompareAndSwap(false, true) || l.isRetired() {
 		return
 	}
 	l.u.note(ctx, server.Broke{Reason: l.u.s.redact(reason)})

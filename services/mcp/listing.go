@@ -18,23 +18,33 @@ import (
 const listTime = 3 * time.Second
 
 // list asks the server what it offers, and publishes that when it is new.
-func (u *upstream) list(ctx context.Context, s *client.Session) error {
-	u.listing.Lock()
-	defer u.listing.Unlock()
+func (u *upstream) list(ctx context.Context, l *link) error {
+	select {
+	case l.listing <- struct{}{}:
+		defer func() { <-l.listing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	u.mu.Lock()
 	u.stale = false
 	u.mu.Unlock()
-	tools, err := s.Tools(ctx)
+	tools, err := l.session.Tools(ctx)
 	if err != nil {
 		u.mu.Lock()
 		u.stale = true
 		u.mu.Unlock()
 		return err
 	}
-	lists := listingOf(tools, s.Info(), u.s.redact)
+	lists := listingOf(tools, l.session.Info(), u.s.redact)
 	u.mu.Lock()
-	u.lists = &lists
+	retired := l.isRetired()
+	if !retired {
+		u.lists = &lists
+	}
 	u.mu.Unlock()
+	if retired { // what is configured now may be another server
+		return nil
+	}
 	return u.build(ctx)
 }
 
@@ -53,27 +63,56 @@ func listingOf(tools []client.Tool, info client.Info, redact func(string) string
 
 // build makes the catalogue of what the server has listed last, and publishes it when it is new.
 func (u *upstream) build(ctx context.Context) error {
+	u.building.Lock()
+	defer u.building.Unlock()
 	if _, err := u.definitionNow(); err != nil {
 		return err
 	}
+	onOffer, err := u.onOffer(ctx)
+	if err != nil {
+		return err
+	}
 	u.mu.Lock()
+	if u.lists == nil { // another server is configured since
+		u.mu.Unlock()
+		return nil
+	}
 	d := u.conf // as it is written: what it refers to is nobody's business
 	built := catalogue.Build(u.name, d, *u.lists)
-	was := digestOf(u.published)
 	u.built = &built
 	u.mu.Unlock()
+	is := digestOf(built.Catalogue)
+	same := is == digestOf(onOffer)
+	if !same {
+		if err := u.publish(ctx, built.Catalogue); err != nil {
+			return err
+		}
+	}
+	// Not before: who starts after a crash takes the catalogue for made of this.
 	if err := u.s.conn.SetValue(ctx, basisKey+u.name, []byte(basis(d))); err != nil {
 		return err
 	}
-	is := digestOf(built.Catalogue)
-	if is == was {
+	if same {
 		return nil
-	}
-	if err := u.publish(ctx, built.Catalogue); err != nil {
-		return err
 	}
 	u.tell(ctx, mcpv1.Listed{Tools: len(built.Catalogue.Tools), Filtered: built.Filtered, Dropped: built.Dropped, Digest: is})
 	return nil
+}
+
+// onOffer is what the bus has of the server: another process may have put it there.
+func (u *upstream) onOffer(ctx context.Context) (toolv1.Catalogue, error) {
+	raw, err := u.s.conn.CatalogOf(ctx, u.executor)
+	if err != nil {
+		return toolv1.Catalogue{}, err
+	}
+	var c toolv1.Catalogue
+	if raw != nil && json.Unmarshal(raw, &c) != nil {
+		c = toolv1.Catalogue{} // it is replaced
+	}
+	u.mu.Lock()
+	u.published = c
+	u.mu.Unlock()
+	return c, nil
 }
 
 // basisKey begins the keys of values that say what a published catalogue was made of.
@@ -116,8 +155,13 @@ func (u *upstream) publish(ctx context.Context, c toolv1.Catalogue) error {
 
 // republish shows in the catalogue whether the server is paused.
 func (u *upstream) republish(ctx context.Context) error {
+	u.building.Lock()
+	defer u.building.Unlock()
+	c, err := u.onOffer(ctx)
+	if err != nil {
+		return err
+	}
 	u.mu.Lock()
-	c := u.published
 	same := c.Executor == "" || (c.Paused != nil) == u.state.Paused(time.Now()) &&
 		(c.Paused == nil || c.Paused.Until.Equal(u.state.Until))
 	u.mu.Unlock()
@@ -181,24 +225,38 @@ func (u *upstream) survey(ctx context.Context) {
 	surveying := u.surveying
 	u.mu.Unlock()
 	asked := sync.OnceFunc(func() { close(surveying) })
-	defer func() {
+	end := func(anyhow bool) bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
+		select {
+		case <-u.anew: // it was configured otherwise meanwhile
+			if !anyhow {
+				return false
+			}
+		default:
+		}
 		asked()
 		u.surveying = nil
-	}()
+		return true
+	}
 	for try := 1; ; try++ {
 		wait := u.untilTrial()
 		if wait <= 0 {
 			if u.surveyed(ctx) {
-				return
+				if end(false) {
+					return
+				}
+				continue
 			}
 			wait = min(time.Duration(try)*surveyAgain, time.Minute)
 		}
 		asked()
 		select {
 		case <-ctx.Done():
+			end(true)
 			return
+		case <-u.anew:
+			try = 0
 		case <-time.After(wait):
 		}
 	}
@@ -217,11 +275,16 @@ func (u *upstream) untilTrial() time.Duration {
 	return 0
 }
 
+// maxSlot is how long a server that is asked keeps others from being asked: one that is silent is waited for beside them.
+const maxSlot = time.Second
+
 // surveyed asks once. It returns true when there is no more to do.
 func (u *upstream) surveyed(ctx context.Context) bool {
 	select {
 	case u.s.slots <- struct{}{}:
-		defer func() { <-u.s.slots }()
+		leave := sync.OnceFunc(func() { <-u.s.slots })
+		defer leave()
+		defer time.AfterFunc(maxSlot, leave).Stop()
 	case <-ctx.Done():
 		return true
 	}
@@ -308,7 +371,7 @@ func (u *upstream) refresh(ctx context.Context, l *link) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	if err := u.list(ctx, l.session); err != nil {
+	if err := u.list(ctx, l); err != nil {
 		u.log.Debug("what an MCP server offers now is not known yet", "error", err)
 	}
 }

@@ -89,6 +89,14 @@ func (s *Service) call(ctx context.Context, id session.ID, d callv1.Dispatched) 
 	if why := u.refusal(time.Now()); why != "" {
 		return refused("%s", why)
 	}
+	if !u.parallel() { // calls that come in another way than by the consumer would run beside its one
+		select {
+		case u.alone <- struct{}{}:
+			defer func() { <-u.alone }()
+		case <-ctx.Done():
+			return u.unreached(ctx, context.Cause(ctx))
+		}
+	}
 	u.count(1)
 	defer u.count(-1)
 	got, lost := u.try(ctx, id, d)
@@ -106,6 +114,12 @@ const (
 	harmless      // nothing was done
 	doubtful      // it is not known whether anything was done
 )
+
+func (u *upstream) parallel() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.conf.SupportsParallelToolCalls
+}
 
 func (u *upstream) count(n int) {
 	u.mu.Lock()

@@ -73,6 +73,7 @@ type Service struct {
 	asked  chan struct{} // closed once questions are answered
 	reread chan struct{} // of size 1: the configuration is to be read again
 	slots  chan struct{} // of connections that are opened beside calls
+	told   uint64        // cursor up to which other processes were listened to; of Run and look
 
 	// spawn runs something beside calls; its context ends when Run does.
 	spawn func(func(ctx context.Context))

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/schemas/toolv1"
@@ -24,8 +25,9 @@ type upstream struct {
 	name, executor string
 	log            *slog.Logger
 
-	telling sync.Mutex // one decision about the server at a time
-	listing sync.Mutex // one catalogue at a time
+	telling  sync.Mutex    // one decision about the server at a time
+	building sync.Mutex    // one catalogue at a time
+	alone    chan struct{} // of size 1: held by the call of a server that takes one at a time
 
 	mu       sync.Mutex
 	on       bool                  // guarded by mu: it is configured, and enabled
@@ -54,13 +56,14 @@ type upstream struct {
 	rest      time.Duration      // guarded by mu; between two such readings
 	// surveying is closed once the server was asked what it offers, by who is about to find out; nil: nobody is. Guarded by mu.
 	surveying chan struct{}
-	running   int // guarded by mu; calls
+	anew      chan struct{} // of size 1: who is about to find out is to begin anew
+	running   int           // guarded by mu; calls
 }
 
 func newUpstream(s *Service, name string) *upstream {
 	return &upstream{
 		s: s, name: name, executor: subject.Executor(Name, name), log: s.log.With("server", name),
-		links: map[session.ID]*link{}, old: map[*link]bool{}, shown: notShown,
+		links: map[session.ID]*link{}, old: map[*link]bool{}, shown: notShown, alone: make(chan struct{}, 1), anew: make(chan struct{}, 1),
 	}
 }
 
@@ -70,6 +73,7 @@ func (u *upstream) configure(ctx context.Context, d definition.Definition) {
 	u.s.learn(values)
 	u.mu.Lock()
 	was, first := u.resolved, u.left.IsZero() && !u.on
+	other := !u.on || u.problem != nil // it could not be asked for its tools
 	u.on, u.conf, u.problem, u.left = d.IsEnabled(), d, err, time.Time{}
 	if err == nil {
 		u.resolved = resolved
@@ -77,6 +81,12 @@ func (u *upstream) configure(ctx context.Context, d definition.Definition) {
 	moved := err == nil && !was.Connects().Equal(resolved.Connects())
 	if moved {
 		u.legacy, u.login, u.lists, u.built = false, nil, nil, nil
+	}
+	if moved || other {
+		select {
+		case u.anew <- struct{}{}:
+		default:
+		}
 	}
 	var end []*link
 	if moved || !u.on || err != nil {
@@ -122,11 +132,13 @@ func (u *upstream) remove(ctx context.Context) {
 	u.withdraw(ctx)
 }
 
-// retire lets no new call use the connections, and returns those that nobody uses. u.mu is held.
+// retire lets no new call use the connections, and returns those that nobody uses. What is only being opened is given up: who waits
+// for it takes another. u.mu is held.
 func (u *upstream) retire() []*link {
 	var idle []*link
 	for key, l := range u.links {
 		delete(u.links, key)
+		close(l.retired)
 		if l.users == 0 {
 			idle = append(idle, l)
 		}
@@ -247,8 +259,13 @@ func (s *Service) known(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	items := map[string][]bus.SystemEvent{}
 	for _, ev := range told {
-		s.ensure(subject.Executor(Name, ev.Item)).fold(ev)
+		items[ev.Item] = append(items[ev.Item], ev)
+		s.told = max(s.told, ev.Cursor)
+	}
+	for item, events := range items {
+		s.ensure(subject.Executor(Name, item)).fold(true, events...)
 	}
 	return all, nil
 }
@@ -268,7 +285,14 @@ func (s *Service) ensure(executor string) *upstream {
 // adopt takes up the configured servers.
 func (s *Service) adopt(ctx context.Context, servers map[string]definition.Definition) {
 	for name, d := range servers {
-		u := s.ensure(subject.Executor(Name, name))
+		executor := subject.Executor(Name, name)
+		first := s.of(executor) == nil
+		u := s.ensure(executor)
+		if first { // it may have been configured before, and be paused
+			if err := u.refold(ctx); err != nil {
+				s.log.Debug("what happened to an MCP server is not known", "server", name, "error", err)
+			}
+		}
 		s.bells.want(u.executor, true)
 		u.configure(ctx, d)
 	}
@@ -333,17 +357,28 @@ func (s *Service) look(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
+			err := s.listen(ctx)
+			if err != nil {
+				s.log.Debug("what other processes say of servers is not known", "error", err)
+			}
 			for _, u := range s.all() {
-				u.look(ctx, now)
+				u.look(ctx, now, err == nil)
 			}
 		}
 	}
 }
 
-func (u *upstream) look(ctx context.Context, now time.Time) {
+// look: informed says that all that is told of the server is known.
+func (u *upstream) look(ctx context.Context, now time.Time, informed bool) {
 	u.s.endAll(u.idle(now), "nobody has used it for a while")
 	u.keepUp(now)
-	u.converge(ctx)
+	if informed {
+		u.converge(ctx)
+	}
+	if !u.forgotten(now) || !u.s.adopting.TryLock() { // who takes up the configuration may be about to have it back
+		return
+	}
+	defer u.s.adopting.Unlock()
 	if u.forgotten(now) {
 		u.s.bells.want(u.executor, false)
 		u.s.mu.Lock()
