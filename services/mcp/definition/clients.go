@@ -15,10 +15,10 @@ import (
 const maxServers = 500
 
 // ParseClients reads the servers out of another client's JSON: {"mcpServers": …} (Claude, Cursor, Gemini and most others),
-// {"servers": …} (VS Code) or {"mcp": {"servers": …}}, and those of single projects in Claude Code's file; comments and trailing commas are passed by. It is lenient: what is not
-// known here is an info, a server that cannot be used is an error among the issues and left out. Names are as they are written;
-// see NameFrom. References are put into our form (${env:NAME}, ${NAME:-default} and $NAME become ${NAME}), other dollar signs
-// are doubled.
+// {"servers": …} (VS Code) or {"mcp": {"servers": …}}, and those of single projects in Claude Code's file; comments and trailing
+// commas are passed by. It is lenient: what is not known here is an info, a server that cannot be used is an error among the
+// issues and left out. Names are as they are written; see NameFrom. References are put into our form (${env:NAME},
+// ${NAME:-default} and $NAME become ${NAME}), other dollar signs are doubled.
 func ParseClients(data []byte) (map[string]Definition, []Issue, error) {
 	if len(data) > maxInput {
 		return nil, nil, fmt.Errorf("larger than %d MiB", maxInput>>20)
@@ -32,9 +32,7 @@ func ParseClients(data []byte) (map[string]Definition, []Issue, error) {
 	if err != nil && len(of) == 0 {
 		return nil, nil, err
 	}
-	for name, raw := range servers { // those that are for all projects win
-		of[name] = raw
-	}
+	maps.Copy(of, servers) // those that are for all projects win
 	servers = of
 	if len(servers) > maxServers {
 		return nil, nil, fmt.Errorf("holds more than %d servers", maxServers)

@@ -295,8 +295,14 @@ func (d Definition) texts() []settingText {
 		{"command", d.Command}, {"cwd", d.Cwd}, {"url", d.URL}, {"caCert", d.CACert}, {"clientCert", d.ClientCert}, {"clientKey", d.ClientKey},
 	}
 	if o := d.OAuth; o != nil {
-		all = append(all, settingText{"oauth.scope", o.Scope}, settingText{"oauth.redirectUrl", o.RedirectURL}, settingText{"oauth.clientId", o.ClientID},
-			settingText{"oauth.clientMetadataUrl", o.ClientMetadataURL}, settingText{"oauth.issuer", o.Issuer}, settingText{"oauth.clientSecret", o.ClientSecret})
+		all = append(all, []settingText{
+			{"oauth.scope", o.Scope},
+			{"oauth.redirectUrl", o.RedirectURL},
+			{"oauth.clientId", o.ClientID},
+			{"oauth.clientMetadataUrl", o.ClientMetadataURL},
+			{"oauth.issuer", o.Issuer},
+			{"oauth.clientSecret", o.ClientSecret},
+		}...)
 	}
 	lists := map[string][]string{"args": d.Args, "roots": d.Roots}
 	if f := d.ToolFilter; f != nil {
