@@ -18,7 +18,7 @@
 // # Parts
 //
 //	definition   what the operator writes        catalogue  what of a server becomes tools
-//	server       the machine of its health       upstream.go, pool.go, link.go  a server and its connections, here
+//	server       the machine of its health       upstream.go, pool.go, link.go, program.go  a server and its connections, here
 //	elicit.go    questions of servers to people
 //	bells.go     calls of all executors, to one actor (bus/actor) with the machine services/internal/execution
 //	internal/    launch: processes · client: the protocol · content: results as text · oauth: credentials

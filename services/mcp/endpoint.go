@@ -77,7 +77,7 @@ func (u *upstream) status(ctx context.Context) (ServerStatus, bool) {
 	}
 	for _, l := range u.links {
 		st.Connections++
-		if p := l.program(); p != nil && p.Exit() == "" {
+		if p := l.program.running(); p != nil && p.Exit() == "" {
 			st.PIDs = append(st.PIDs, p.PID())
 			st.Stderr = p.Stderr()
 		}

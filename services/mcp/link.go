@@ -12,7 +12,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/client"
-	"github.com/jetclaw/jetclaw/services/mcp/internal/launch"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/oauth"
 	"github.com/jetclaw/jetclaw/services/mcp/server"
 )
@@ -34,9 +33,10 @@ type link struct {
 	endOnce sync.Once
 	lost    atomic.Bool // its end is counted as a failure
 
+	program program // none for HTTP
+
 	mu      sync.Mutex
-	process *launch.Process // guarded by mu; nil for HTTP
-	errands []*presence     // guarded by mu; calls that it carries out
+	errands []*presence // guarded by mu; calls that it carries out
 
 	users int       // guarded by u.mu
 	used  time.Time // guarded by u.mu; when the last user left
@@ -106,26 +106,13 @@ func (l *link) connect(ctx context.Context) (*client.Session, error) {
 		o.Elicit = l.elicit
 	}
 	if d.TransportName() == definition.Stdio {
-		o.Open = func(ctx context.Context) (client.Pipe, error) { return l.launch(ctx, d) }
+		o.Open = func(ctx context.Context) (client.Pipe, error) { return l.program.start(ctx, u.s.command(u.name, d)) }
 	}
 	session, err := client.Connect(ctx, o)
 	if err != nil {
-		return nil, l.explain(err)
+		return nil, l.program.explain(err)
 	}
 	return session, nil
-}
-
-// launch starts the program of the server, after the one of an attempt before has ended.
-func (l *link) launch(ctx context.Context, d definition.Definition) (client.Pipe, error) {
-	l.kill(ctx)
-	p, err := launch.Start(ctx, l.u.s.command(l.u.name, d))
-	if err != nil {
-		return client.Pipe{}, err
-	}
-	l.mu.Lock()
-	l.process = p
-	l.mu.Unlock()
-	return client.Pipe{Reader: p.Reader(), Writer: p.Writer()}, nil
 }
 
 // greet takes over what the server says of itself and offers.
@@ -157,7 +144,7 @@ func (l *link) failed(ctx context.Context, err error) {
 		u.mu.Unlock()
 		return
 	}
-	u.wrong, u.stderr = u.s.redact(err.Error()), l.said()
+	u.wrong, u.stderr = u.s.redact(err.Error()), l.program.said()
 	if login {
 		u.login = err
 	}
@@ -187,66 +174,10 @@ func needsLogin(err error) bool {
 	return errors.As(err, &login) || errors.As(err, &refused)
 }
 
-// explain is an error with how the program has ended, if that has led to it.
-func (l *link) explain(err error) error {
-	p := l.program()
-	var late *client.TimeoutError
-	if p == nil || errors.As(err, &late) { // it was ended because it was late
-		return err
-	}
-	wait := time.NewTimer(exitTime)
-	defer wait.Stop()
-	select {
-	case <-p.Done():
-	case <-wait.C:
-		return err
-	}
-	exit := p.Exit()
-	if strings.HasPrefix(exit, "killed") {
-		exit = "was " + exit
-	}
-	text := "the program " + exit
-	if said := lastLine(p.Stderr()); said != "" {
-		text += ": " + said
-	}
-	return &exitError{text, err}
-}
-
-// exitTime is how long the end of a program is waited for when its connection has ended.
-const exitTime = 500 * time.Millisecond
-
-// exitError is an error with how the program has ended.
-type exitError struct {
-	text string
-	err  error
-}
-
-func (e *exitError) Error() string { return e.text }
-func (e *exitError) Unwrap() error { return e.err }
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-}
-
-func (l *link) program() *launch.Process {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.process
-}
-
-// said are the last lines that the program has printed to stderr.
-func (l *link) said() string {
-	if p := l.program(); p != nil {
-		return p.Stderr()
-	}
-	return ""
-}
-
 // why is the reason for an end that came by itself.
 func (l *link) why() string {
 	if err := l.session.Err(); err != nil {
-		return l.explain(err).Error()
+		return l.program.explain(err).Error()
 	}
 	return "it has ended"
 }
@@ -267,10 +198,12 @@ func (l *link) end(why string) {
 		if l.session != nil {
 			_ = l.session.Close(ctx) // it is closed either way
 		}
-		l.kill(ctx)
+		if err := l.program.end(ctx); err != nil {
+			u.log.Warn("a program did not end in time", "error", err)
+		}
 		u.mu.Lock()
 		delete(u.old, l)
-		if said := l.said(); said != "" {
+		if said := l.program.said(); said != "" {
 			u.stderr = said
 		}
 		u.mu.Unlock()
@@ -287,13 +220,4 @@ func clip(text string) string {
 		return strings.ToValidUTF8(text[:300], "") + "…"
 	}
 	return text
-}
-
-// kill ends the program; nothing that it has started is left.
-func (l *link) kill(ctx context.Context) {
-	if p := l.program(); p != nil {
-		if err := p.Close(ctx); err != nil {
-			l.u.log.Warn("a program did not end in time", "error", err)
-		}
-	}
 }

@@ -170,7 +170,7 @@ func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, lo
 	gone := errors.Is(err, client.ErrClosed)
 	if client.Broken(err) {
 		if gone {
-			err = l.explain(err)
+			err = l.program.explain(err)
 		}
 		u.broken(err)
 		l.broke(ctx, err.Error(), gone)

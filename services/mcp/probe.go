@@ -65,14 +65,11 @@ func compare(a, b string) int {
 }
 
 func (c ProbeConfig) probe(ctx context.Context, name string, written definition.Definition) (ServerProbe, *Diagnostic) {
-	var p *launch.Process
+	var p program
 	fail := func(err error) *Diagnostic {
-		d := &Diagnostic{Server: name, Launch: written.Launch(), Message: c.Redact(err.Error()), Login: needsLogin(err)}
+		d := &Diagnostic{Server: name, Launch: written.Launch(), Message: c.Redact(err.Error()), Login: needsLogin(err), Stderr: p.said()}
 		if strings.HasSuffix(strings.TrimRight(written.URL, "/"), "/sse") && written.TransportName() != definition.SSE {
 			d.Message += "; an address like this one mostly speaks SSE: --transport sse"
-		}
-		if p != nil {
-			d.Stderr = p.Stderr()
 		}
 		return d
 	}
@@ -84,13 +81,6 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 		own, outer := secret.Compile(secrets), c.Redact
 		c.Redact = func(text string) string { return own.Redact(outer(text)) } // c is this probe's own
 	}
-	end := func() {
-		if p != nil {
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-			defer cancel()
-			_ = p.Close(stop) // what it left is killed
-		}
-	}
 	o := c.World.options(name, d, c.Log)
 	o.Redact = c.Redact
 	if d.Auth == OAuthMode && c.Authorize != nil {
@@ -100,18 +90,17 @@ func (c ProbeConfig) probe(ctx context.Context, name string, written definition.
 	}
 	if d.TransportName() == definition.Stdio {
 		o.Open = func(ctx context.Context) (client.Pipe, error) {
-			end()
-			if p, err = launch.Start(ctx, c.World.command(name, d, c.Redact, c.Log)); err != nil {
-				return client.Pipe{}, err
-			}
-			return client.Pipe{Reader: p.Reader(), Writer: p.Writer()}, nil
+			return p.start(ctx, c.World.command(name, d, c.Redact, c.Log))
 		}
 	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		_ = p.end(stop) // what it left is killed
+	}()
 	s, err := client.Connect(ctx, o)
-	defer end()
 	if err != nil {
-		l := &link{process: p}
-		return ServerProbe{}, fail(l.explain(err))
+		return ServerProbe{}, fail(p.explain(err))
 	}
 	defer func() {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)

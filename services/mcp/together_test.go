@@ -51,9 +51,7 @@ func TestProcessesSeeTheSame(t *testing.T) {
 	h.until("the other one knows of the pause", func() bool { return one.refuse(subject.Executor(Name, "fake"), time.Now()) != "" })
 	one.of(executorOf("fake")).note(t.Context(), server.Asked{By: "reload"})
 	h.until("and the first one of its end", func() bool { return two.refuse(subject.Executor(Name, "fake"), time.Now()) == "" })
-	if c, _ := h.catalogue("fake"); c.Paused != nil {
-		t.Error("it is shown as paused")
-	}
+	h.until("it is not shown as paused any more", func() bool { c, _ := h.catalogue("fake"); return c.Paused == nil })
 }
 
 // TestAPauseHasNoGaps for who looks while it is read again.

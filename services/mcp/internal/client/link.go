@@ -14,7 +14,8 @@ import (
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 )
 
-// Pipe is an opened stdio server. Both closers may be called more than once and side by side; they end the process.
+// Pipe is an opened stdio server. Both closers may be called more than once and side by side. That the process ends is up to who
+// has opened it: it may be given up while it is being opened.
 type Pipe struct {
 	Reader io.ReadCloser
 	Writer io.WriteCloser
