@@ -180,7 +180,8 @@ func TestFilesDoNotHoldUpOthers(t *testing.T) {
 	if fetched > 12 {
 		t.Errorf("%d files were waited for before another chat's message was taken in", fetched)
 	}
-	if last := got[files].Files; len(last) != 1 || last[0].Digest == "" {
+	s.Say("", faketelegram.Private(ann), ann, "one more", faketelegram.Document(faketelegram.Attachment{Data: []byte("slow")}))
+	if last := h.waitFor(t, files+2)[files+1].Files; len(last) != 1 || last[0].Digest == "" {
 		t.Errorf("when nobody waits all is fetched: %+v", last)
 	}
 }
