@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -69,6 +70,7 @@ func keep(s spec, gone <-chan struct{}) report {
 	if err != nil {
 		return report{Failed: err.Error()}
 	}
+	spare()
 	begun, end := make(chan error, 1), make(chan struct{})
 	exited, empty := make(chan unix.WaitStatus, 1), make(chan struct{})
 	killed := make(chan struct{})
@@ -113,6 +115,23 @@ func keep(s spec, gone <-chan struct{}) report {
 	case own, bwrap: // the namespace ends with us
 	}
 	return r
+}
+
+// spare makes the threads that the rest can need, which the runtime then keeps: when the command has made as many processes as
+// it may, there is no room for one more, and a runtime that gets no thread gives up.
+func spare() {
+	const threads = 12
+	var all, held sync.WaitGroup
+	held.Add(threads)
+	for range threads {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			held.Done()
+			held.Wait() // each has one of its own
+		})
+	}
+	all.Wait()
 }
 
 // aside calls f on a thread that nothing else uses, and that ends with it: walls cannot be taken down. It is not the first
