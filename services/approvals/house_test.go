@@ -182,7 +182,8 @@ func (h *house) until(t *testing.T, ok func([]envelope.Event) bool) []envelope.E
 			return events
 		}
 		select {
-		case <-h.news:
+		case <-h.news: // it is waited for while something happens
+			limit.Reset(patience)
 		case <-limit.C:
 			for _, e := range events[max(0, len(events)-40):] {
 				t.Logf("%d %s %s %+v", e.Cursor, e.Session, e.Type(), e.Body)
