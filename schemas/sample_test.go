@@ -96,6 +96,7 @@ var samples = []envelope.Body{
 			`"type":"message.received.v1","id":"m1","cause":"","prev":0,"data":{"from":{"id":"telegram:12345"},"text":"And in Bern?"}}`)},
 	},
 	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today", Button: true},
+	messagev1.PermissionAnswer{From: sender, Request: "abcde", Allow: true},
 	callv1.Dispatched{Request: request, Rule: "approval", Limit: time.Minute, Again: true, Approval: &answer, Always: &answer},
 	callv1.Awaiting{
 		Request: request, Rule: "level L2", Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md", Grant: "2c26",
@@ -130,7 +131,8 @@ var samples = []envelope.Body{
 	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests", Untried: true},
 	deliveryv1.Failed{Ref: ref, Reason: "403: the person has blocked the bot"},
 	deliveryv1.Unknown{Ref: ref, Resend: true},
-	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}, Quiet: true},
+	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}, Quiet: true, By: "mcp:claude-code",
+		Permission: &noticev1.Permission{Request: "abcde", Tool: "Bash", Description: "Run the tests", Preview: "go test ./...", Expires: at}},
 }
 
 // event is the whole event that a sample body is stored in.

@@ -148,18 +148,28 @@ type Decision struct {
 	Button bool `json:"button,omitempty"`
 }
 
-func (Received) EventType() string    { return "message.received.v1" }
-func (Edited) EventType() string      { return "message.edited.v1" }
-func (Refused) EventType() string     { return "message.refused.v1" }
-func (Reacted) EventType() string     { return "message.reacted.v1" }
-func (Quarantined) EventType() string { return "message.quarantined.v1" }
-func (Control) EventType() string     { return "control.requested.v1" }
-func (Decision) EventType() string    { return "decision.submitted.v1" }
+// PermissionAnswer is an owner's answer to what a program outside has asked in the session (noticev1.Permission). It is for that
+// program alone: no model sees it.
+type PermissionAnswer struct {
+	From    Sender `json:"from"`
+	Request string `json:"request"` // id of the question
+	Allow   bool   `json:"allow"`
+}
 
-func (Received) message()    {}
-func (Edited) message()      {}
-func (Refused) message()     {}
-func (Reacted) message()     {}
-func (Quarantined) message() {}
-func (Control) message()     {}
-func (Decision) message()    {}
+func (Received) EventType() string         { return "message.received.v1" }
+func (Edited) EventType() string           { return "message.edited.v1" }
+func (Refused) EventType() string          { return "message.refused.v1" }
+func (Reacted) EventType() string          { return "message.reacted.v1" }
+func (Quarantined) EventType() string      { return "message.quarantined.v1" }
+func (Control) EventType() string          { return "control.requested.v1" }
+func (Decision) EventType() string         { return "decision.submitted.v1" }
+func (PermissionAnswer) EventType() string { return "permission.answered.v1" }
+
+func (Received) message()         {}
+func (Edited) message()           {}
+func (Refused) message()          {}
+func (Reacted) message()          {}
+func (Quarantined) message()      {}
+func (Control) message()          {}
+func (Decision) message()         {}
+func (PermissionAnswer) message() {}

@@ -59,6 +59,7 @@ var types = []Type{
 	of[turnv1.SessionDeleted]("turns"),
 	of[turnv1.Forked]("turns"),
 	of[messagev1.Decision]("intake"),
+	of[messagev1.PermissionAnswer]("intake"),
 	of[callv1.Dispatched]("tools"),
 	of[callv1.Awaiting]("tools"),
 	of[callv1.Denied]("tools"),

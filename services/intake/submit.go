@@ -46,7 +46,7 @@ func (in inbound) pends() bool {
 	switch in.body.(type) {
 	case messagev1.Received, messagev1.Control, messagev1.Decision:
 		return true
-	case messagev1.Edited, messagev1.Reacted, messagev1.Refused, messagev1.Quarantined:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Refused, messagev1.Quarantined, messagev1.PermissionAnswer:
 	}
 	return false
 }
@@ -172,7 +172,7 @@ func (s *Service) fold(ctx context.Context, sid session.ID, upto uint64) (thread
 func (s *Service) permit(ctx context.Context, state thread.State, cursor uint64, in inbound) error {
 	full := s.checkRoom(ctx)
 	switch b := in.body.(type) {
-	case messagev1.Received, messagev1.Quarantined:
+	case messagev1.Received, messagev1.Quarantined, messagev1.PermissionAnswer:
 		return full
 	case messagev1.Refused:
 		if full != nil || state.Deleted() {
@@ -225,7 +225,7 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 	case messagev1.Refused:
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
-	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined, messagev1.PermissionAnswer:
 		receipt.Status = wire.Completed
 	case messagev1.Received:
 		s.room.took(b.Text)
