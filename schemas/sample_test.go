@@ -120,7 +120,7 @@ var samples = []envelope.Body{
 		Grant: "2c26", Approvers: []string{"local", "telegram:12345"}, Expires: deadline, Text: "May I? /approve", Ways: "/approve",
 		Schema: json.RawMessage(`{"type":"object"}`),
 	},
-	approvalv1.Decided{Ref: question, Answer: answer, Edited: &request, Reason: "not today", Answers: []string{"k1"}, Text: "Allowed."},
+	approvalv1.Decided{Via: "mcp:claude-code", Ref: question, Answer: answer, Edited: &request, Reason: "not today", Answers: []string{"k1"}, Text: "Allowed."},
 	approvalv1.Expired{Ref: question, Text: "Nobody has answered."},
 	approvalv1.Cancelled{Ref: question},
 	approvalv1.Voided{Ref: question, Reason: "the policy has changed", Text: "This is void."},

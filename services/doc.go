@@ -10,8 +10,9 @@
 //	outbox     brings answers, questions and notices to the channels    delivery.*
 //
 //	conversations  lists, shows and searches what was said              nothing: it is a read model
+//	bridge         is an MCP server for other clients, by itself        nothing: it asks the others
 //
-// All but the last have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
+// All but the last two have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
 // Apply folds an event, Next decides), service.go (Spec, New, Run, Ready), perform.go (the effects), internal/ (adapters
 // to the world outside). The shell around the machines is bus/actor. What several of them speak to a third party is in
 // internal/: botapi is the wire of Telegram's Bot API.

@@ -71,6 +71,8 @@ type Decided struct {
 	Reason  string          `json:"reason,omitempty"` // of a denial, in the person's words; the model is told
 	Answers []string        `json:"answers,omitzero"` // ids of the decision.submitted that it answers
 	Text    string          `json:"text"`             // what the channel shows
+	// Via is the program through which the answer came, as it names itself ("mcp:claude-code"); "" for a person's own means.
+	Via string `json:"via,omitempty"`
 }
 
 // Expired says that nobody has answered in time.

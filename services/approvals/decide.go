@@ -19,6 +19,9 @@ import (
 // local is whoever can read the keys of the home, and so may ask svc.approvals.decide.
 const local = "local"
 
+// maxVia bounds the name of a program, in bytes.
+const maxVia = 100
+
 // callTime bounds what an endpoint does.
 const callTime = 10 * time.Second
 
@@ -30,6 +33,8 @@ type DecideRequest struct {
 	Reason   string          `json:"reason,omitempty"` // of a denial; the model is told
 	// Arguments replace what was asked about: a JSON object. They are judged like those of any call.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Via is the program that passes the answer on, as it names itself; it decides nothing and is written down.
+	Via string `json:"via,omitempty"`
 }
 
 // DecideAnswer says that the approval is decided as asked for. All else is a fault: NotFound, Denied (not an approver),
@@ -54,7 +59,10 @@ func (s *Service) answerDecide(ctx context.Context, data []byte) (any, error) {
 		return nil, err
 	}
 	x := approval.Answer{
-		Approval: strings.ToLower(r.Approval), By: local, Decision: r.Decision, Reason: r.Reason, Arguments: r.Arguments,
+		Approval: strings.ToLower(r.Approval), By: local, Decision: r.Decision, Reason: r.Reason, Arguments: r.Arguments, Via: r.Via,
+	}
+	if len(x.Via) > maxVia {
+		return nil, fault.New(fault.Invalid, "via has %d bytes, at most %d", len(x.Via), maxVia)
 	}
 	if string(x.Arguments) == "null" {
 		x.Arguments = nil

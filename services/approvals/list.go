@@ -69,6 +69,21 @@ type List struct {
 	Unread []session.ID `json:"unread,omitempty"`
 }
 
+// WhoRequest asks who may decide approvals now (svc.approvals.approvers).
+type WhoRequest struct{}
+
+// Who are their identities.
+type Who struct {
+	Approvers []string `json:"approvers"`
+}
+
+func (s *Service) answerWho(_ context.Context, data []byte) (any, error) {
+	if _, err := bus.Question[WhoRequest](data); err != nil {
+		return nil, err
+	}
+	return Who{Approvers: s.owners.now()}, nil
+}
+
 const (
 	answerBytes = 512 << 10 // of the views in one answer
 	answerViews = 500

@@ -30,6 +30,7 @@ const (
 	listVerb   = "list"
 	getVerb    = "get"
 	decideVerb = "decide"
+	whoVerb    = "approvers"
 )
 
 func kind(b envelope.Body) string { return envelope.KindOf(b.EventType()) }
@@ -52,7 +53,7 @@ func Spec() bus.Spec {
 		Timers:    true,
 		Snapshots: true,
 		Values:    true, // by which rules it has decided
-		Serves:    []string{listVerb, getVerb, decideVerb},
+		Serves:    []string{listVerb, getVerb, decideVerb, whoVerb},
 		Asks:      []string{toolsService + "." + judgeVerb, toolsService + "." + versionVerb},
 		Follows:   true, // the index of open approvals
 	}
@@ -207,5 +208,7 @@ func (s *Service) Ready(ctx context.Context) error {
 
 // serve answers questions until ctx ends.
 func (s *Service) serve(ctx context.Context) error {
-	return s.conn.ServeAll(ctx, s.asked, bus.Endpoints{listVerb: s.answerList, getVerb: s.answerGet, decideVerb: s.answerDecide})
+	return s.conn.ServeAll(ctx, s.asked, bus.Endpoints{
+		listVerb: s.answerList, getVerb: s.answerGet, decideVerb: s.answerDecide, whoVerb: s.answerWho,
+	})
 }

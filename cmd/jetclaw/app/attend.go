@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 )
@@ -50,8 +51,14 @@ func (s *stay) see(ctx context.Context, c Client) error {
 	if s.alone {
 		return s.fn(ctx, c)
 	}
-	lost := c.Conn.NATS().StatusChanged(nats.RECONNECTING, nats.CLOSED)
-	defer c.Conn.NATS().RemoveStatusListener(lost)
+	return whileConnected(ctx, c.Conn, func(ctx context.Context) error { return s.fn(ctx, c) })
+}
+
+// whileConnected calls fn with a context that ends when the connection is lost; it then returns errGone, unless fn has something to
+// say that is no trouble with the connection.
+func whileConnected(ctx context.Context, conn *bus.Conn, fn func(context.Context) error) error {
+	lost := conn.NATS().StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer conn.NATS().RemoveStatusListener(lost)
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -62,10 +69,10 @@ func (s *stay) see(ctx context.Context, c Client) error {
 		case <-ctx.Done():
 		}
 	}()
-	if !c.Conn.NATS().IsConnected() { // it was lost before anybody listened
+	if !conn.NATS().IsConnected() { // it was lost before anybody listened
 		cancel(errGone)
 	}
-	err := s.fn(ctx, c)
+	err := fn(ctx)
 	gone := errors.Is(context.Cause(ctx), errGone)
 	cancel(nil)
 	<-ended

@@ -53,19 +53,33 @@ func readCreds(path, user string) (identity, error) {
 	if err != nil {
 		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %w", user, err)}
 	}
+	id, err := identityOf(data)
+	if err != nil {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s: %w", user, path, err)}
+	}
+	return id, nil
+}
+
+var (
+	errNoSeed = errors.New("it holds no seed of a NATS user")
+	errNoJWT  = errors.New("it holds no JWT that can be read")
+)
+
+// identityOf reads what stands in such a file.
+func identityOf(data []byte) (identity, error) {
 	kp, err := nkeys.ParseDecoratedUserNKey(data)
 	if err != nil {
-		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no seed of a NATS user", user, path)}
+		return identity{}, errNoSeed
 	}
 	defer kp.Wipe()
 	seed, err := kp.Seed()
 	if err != nil {
-		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no seed of a NATS user", user, path)}
+		return identity{}, errNoSeed
 	}
 	id := identity{seed: append([]byte(nil), seed...)}
 	if bytes.Contains(data, []byte("BEGIN NATS USER JWT")) { // else the whole file would be taken for one
 		if id.jwt, err = nkeys.ParseDecoratedJWT(data); err != nil {
-			return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds no JWT that can be read", user, path)}
+			return identity{}, errNoJWT
 		}
 	}
 	return id, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
 	"github.com/jetclaw/jetclaw/services/approvals"
+	"github.com/jetclaw/jetclaw/services/bridge"
 	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/conversations"
 	"github.com/jetclaw/jetclaw/services/intake"
@@ -54,7 +55,7 @@ type user struct {
 // cliUser is the command line at a running daemon.
 const cliUser = "cli"
 
-// users are all who may connect: the owner of the topology, the command line, and one a service.
+// users are all who may connect: the owner of the topology, the command line, servers of other MCP clients, and one a service.
 func users() []user {
 	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete", "turns.fork", "turns.rerun",
@@ -64,7 +65,7 @@ func users() []user {
 		"conversations.status", "conversations.reindex",
 		"mcp.status", "mcp.reload", "mcp.probe", "mcp.login", "mcp.code", "mcp.logout",
 	}}
-	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}}
+	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}, {bridge.Name, bus.PermissionsOf(bridge.Spec())}}
 	for _, s := range specs() {
 		list = append(list, user{s.Name, bus.PermissionsOf(s, specs()...)})
 	}

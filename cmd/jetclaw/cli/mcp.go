@@ -27,13 +27,16 @@ import (
 func (s *shell) mcpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Manage MCP servers, whose tools agents can use",
-		Long: `MCP servers give agents more tools. They stand under mcp.servers in jetclaw.yaml; these commands show and change that, and keep
+		Short: "Serve conversations to MCP clients, and manage MCP servers, whose tools agents can use",
+		Long: `"jetclaw mcp serve" is an MCP server: Claude Code, Codex, Cursor and others reach jetclaw's conversations through it.
+
+MCP servers give agents more tools. They stand under mcp.servers in jetclaw.yaml; these commands show and change that, and keep
 its comments. A running jetclaw takes a change up by itself and connects anew only to the servers that have changed.
 
 By default each call of a server's tool asks a person; --approval of add and configure says otherwise. A server is started when it
 is needed first.`,
-		Example: `  jetclaw mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/docs
+		Example: `  jetclaw mcp serve --print-config claude
+  jetclaw mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/docs
   jetclaw mcp add docs --url https://mcp.example.com/mcp --auth oauth
   jetclaw mcp status --verbose
   jetclaw mcp doctor --probe
@@ -42,7 +45,7 @@ is needed first.`,
 		Args: noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(s.mcpList(), s.mcpShow(), s.mcpStatus(), s.mcpDoctor(), s.mcpProbeCommand(), s.mcpAdd(), s.mcpSet(), s.mcpConfigure(),
+	c.AddCommand(s.mcpServe(), s.mcpList(), s.mcpShow(), s.mcpStatus(), s.mcpDoctor(), s.mcpProbeCommand(), s.mcpAdd(), s.mcpSet(), s.mcpConfigure(),
 		s.mcpTools(), s.mcpLogin(), s.mcpLogout(), s.mcpReload(), s.mcpUnset(), s.mcpImport(), s.mcpExport())
 	noCompletion(c)
 	return c

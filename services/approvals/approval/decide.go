@@ -154,7 +154,7 @@ func (a Approval) changed(runs callv1.Request, heard *Verdict, edits bool) []str
 func (a Approval) decide(
 	id session.ID, x Answer, now time.Time, r Rules, runs callv1.Request, shown, grant string,
 ) Ruling {
-	b := approvalv1.Decided{Ref: a.ref(), Answer: r.Sign(id, runs, callv1.Approval{
+	b := approvalv1.Decided{Ref: a.ref(), Via: oneLine(x.Via), Answer: r.Sign(id, runs, callv1.Approval{
 		ID: a.ID, Decision: x.Decision, By: x.By, Shown: canonical.Digest([]byte(shown)),
 		Expires: a.Expires, At: wall(now), Grant: grant,
 	})}

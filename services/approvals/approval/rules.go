@@ -64,6 +64,8 @@ type Answer struct {
 	By       string          `json:"by"` // identity, as the channel proves it
 	Decision callv1.Decision `json:"decision"`
 	Reason   string          `json:"reason,omitempty"`
+	// Via is the program through which it came, in its own words: it decides nothing.
+	Via string `json:"-"`
 	// Arguments replace those that were asked about; nil: they are left alone. Only with an allowing decision.
 	Arguments json.RawMessage `json:"-"`
 }

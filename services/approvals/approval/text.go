@@ -66,7 +66,11 @@ func (a Approval) question(b approvalv1.Requested) (text, ways string) {
 func (a Approval) decidedText(b approvalv1.Decided, shown string) string {
 	o := decided(b)
 	o.Form = a.Form != nil
-	t := fmt.Sprintf("Approval %s: %s was %s by %s.", a.ID, oneLine(a.Parked.Tool), o.words(), oneLine(o.By))
+	by := oneLine(o.By)
+	if b.Via != "" {
+		by += " through " + b.Via
+	}
+	t := fmt.Sprintf("Approval %s: %s was %s by %s.", a.ID, oneLine(a.Parked.Tool), o.words(), by)
 	switch {
 	case shown == "":
 	case o.Form:

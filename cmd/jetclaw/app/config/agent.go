@@ -11,6 +11,7 @@ import (
 
 // Agent is one persona with its own sessions; its name is the first part of their ids.
 type Agent struct {
+	Client       bool              `yaml:"client"`       // it stands for an MCP client outside, and has no model
 	Model        string            `yaml:"model"`        // provider/model; default models.default
 	Fallbacks    []string          `yaml:"fallbacks"`    // default models.fallbacks; [] for none
 	Instructions string            `yaml:"instructions"` // the system prompt

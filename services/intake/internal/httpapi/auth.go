@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"net"
 	"net/http"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/services/internal/httpguard"
 )
 
 // Sessions of this channel are main.http.<token name>.<name>.
@@ -18,39 +16,18 @@ const (
 )
 
 // caller is who holds a token.
-type caller struct {
-	name   string
-	digest [sha256.Size]byte // of the token: equal lengths, so that comparing tells nothing
-}
+type caller struct{ name string }
 
 // id is the identity of what the caller writes.
 func (c caller) id() string { return channel + ":" + c.name }
 
-func callersOf(tokens map[string]string) []caller {
-	out := make([]caller, 0, len(tokens))
-	for name, token := range tokens {
-		out = append(out, caller{name, sha256.Sum256([]byte(token))})
-	}
-	return out
+func callersOf(tokens map[string]string) httpguard.Tokens {
+	return httpguard.NewTokens(httpguard.Fixed(tokens))
 }
 
-// authenticate looks at every token, whichever fits, so that its time tells nothing either.
 func (s *Server) authenticate(r *http.Request) (caller, bool) {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return caller{}, false
-	}
-	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	found := -1
-	for i := range s.callers {
-		if subtle.ConstantTimeCompare(digest[:], s.callers[i].digest[:]) == 1 {
-			found = i
-		}
-	}
-	if found < 0 {
-		return caller{}, false
-	}
-	return s.callers[found], true
+	name, err := s.callers.Caller(r)
+	return caller{name}, err == nil
 }
 
 // sessions is how the full ids of the caller's sessions begin.
@@ -82,21 +59,9 @@ func (c caller) owns(id session.ID) bool {
 }
 
 // hostsOf are the Host names that the server answers to, without ports.
-func hostsOf(listen string, more []string) map[string]bool {
-	hosts := map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true}
-	if h, _, err := net.SplitHostPort(listen); err == nil {
-		hosts[h] = true
-	}
-	for _, h := range more {
-		hosts[strings.ToLower(h)] = true
-	}
-	return hosts
+func hostsOf(listen string, more []string) httpguard.Hosts {
+	return httpguard.NewHosts(listen, more...)
 }
 
 // knownHost is false for a name that somebody else's DNS points here.
-func (s *Server) knownHost(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	return s.hosts[strings.ToLower(strings.Trim(host, "[]"))]
-}
+func (s *Server) knownHost(host string) bool { return s.hosts.Host(host) }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/internal/httpguard"
 )
 
 // Config says where to listen and who may come.
@@ -27,8 +27,6 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:7450", Stall: 10 * time.Second, DecisionWait: 10 * time.Second}
 }
-
-const minToken = 16 // bytes
 
 // Validate says what is wrong, with the key as it stands in the configuration.
 func (c Config) Validate() error {
@@ -54,8 +52,8 @@ func (c Config) Validate() error {
 		if _, err := session.New(agent, channel, name, "x"); err != nil {
 			return fmt.Errorf("channels.http: name of token %q: %w", name, err)
 		}
-		if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("channels.http: token %q: at least %d printable characters without spaces", name, minToken)
+		if httpguard.WeakToken(token) {
+			return fmt.Errorf("channels.http: token %q: at least %d printable characters without spaces", name, httpguard.MinToken)
 		}
 		if other, ok := owner[token]; ok {
 			return fmt.Errorf("channels.http: tokens %q and %q are the same: nobody could tell who writes", other, name)

@@ -13,6 +13,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/services/internal/httpguard"
 )
 
 const heartbeat = 15 * time.Second
@@ -34,7 +35,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, who caller, a
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	st := &stream{w: w, rc: http.NewResponseController(w), give: cancel, stall: s.config.Stall}
+	st := &stream{w: httpguard.NewWriter(w, s.config.Stall), give: cancel}
 	if err := st.begin(); err != nil {
 		return // gone before it began
 	}
@@ -103,13 +104,11 @@ func sinceOf(r *http.Request) (uint64, error) {
 // stream writes server-sent events. Each has the time of a stall to leave; after the first that does not, nothing more is
 // written and the request ends.
 type stream struct {
-	mu    sync.Mutex // guards w, buf and done: the journal, deltas and heartbeats write in turn
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	buf   []byte
-	done  bool
-	give  context.CancelFunc // ends the request
-	stall time.Duration
+	mu   sync.Mutex // guards w, buf and done: the journal, deltas and heartbeats write in turn
+	w    *httpguard.Writer
+	buf  []byte
+	done bool
+	give context.CancelFunc // ends the request
 }
 
 var errStream = errors.New("the stream has ended")
@@ -193,12 +192,9 @@ func (st *stream) write(fill func([]byte) []byte) error {
 		return errStream
 	}
 	st.buf = fill(st.buf[:0])
-	err := st.rc.SetWriteDeadline(time.Now().Add(st.stall))
+	_, err := st.w.Write(st.buf)
 	if err == nil {
-		_, err = st.w.Write(st.buf)
-	}
-	if err == nil {
-		err = st.rc.Flush()
+		err = st.w.FlushError()
 	}
 	if err != nil {
 		st.done = true

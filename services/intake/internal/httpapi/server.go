@@ -17,6 +17,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"
+	"github.com/jetclaw/jetclaw/services/internal/httpguard"
 )
 
 // Desk takes messages in and tells what became of them.
@@ -57,11 +58,11 @@ type Server struct {
 	feed     Feed
 	log      *slog.Logger
 	config   Config
-	callers  []caller
-	hosts    map[string]bool
+	callers  httpguard.Tokens
+	hosts    httpguard.Hosts
 	maxBody  int64
 	draining <-chan struct{}
-	open     chan struct{} // a slot for each open request
+	open     *httpguard.Slots
 	big      chan struct{} // a slot for each big body
 	conns    *connections
 	http     *http.Server
@@ -87,7 +88,7 @@ func New(c Config, desk Desk, docket Docket, feed Feed, log *slog.Logger, maxTex
 		// JSON may write a byte as \u00XX, and a text a little over the limit is to be refused by the gate, on record.
 		maxBody:  6*int64(maxText) + smallBody,
 		draining: draining,
-		open:     make(chan struct{}, maxOpen),
+		open:     httpguard.NewSlots(maxOpen, 0), // one caller is as many programs as hold its token
 		big:      make(chan struct{}, maxBig),
 		conns:    newConnections(),
 	}
@@ -148,13 +149,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, http.StatusMisdirectedRequest, problem{Error: "unknown Host: use localhost or 127.0.0.1", Kind: fault.Denied})
 		return
 	}
-	select {
-	case s.open <- struct{}{}:
-		defer func() { <-s.open }()
-	default:
-		s.fail(w, r, fault.New(fault.Busy, "%d requests are open: try again later", maxOpen))
+	leave, err := s.open.Enter("")
+	if err != nil {
+		s.fail(w, r, err)
 		return
 	}
+	defer leave()
 	rt, arg, allow := find(r.Method, r.URL.Path)
 	switch {
 	case rt != nil:
@@ -171,7 +171,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		var ok bool
 		if who, ok = s.authenticate(r); !ok {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="jetclaw"`)
-			s.failWith(w, http.StatusUnauthorized, problem{Error: "send a valid token: Authorization: Bearer TOKEN", Kind: fault.Denied})
+			s.failWith(w, http.StatusUnauthorized, problem{Error: httpguard.ErrToken.Error(), Kind: fault.Denied})
 			return
 		}
 	}

@@ -32,3 +32,13 @@ func homeMark(home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return hex.EncodeToString(sum[:8]) + "/"
 }
+
+// StartedBy says whether a process with these variables was started as, or by, a server of the jetclaw of a home.
+func StartedBy(home string, environ []string) bool {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, markName+"="); ok && strings.HasPrefix(value, homeMark(home)) {
+			return true
+		}
+	}
+	return false
+}

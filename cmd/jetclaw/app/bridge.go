@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/services/bridge"
+)
+
+// Outside says where a jetclaw is that is not the home's.
+type Outside struct {
+	URL   string // of its bus; "": remote.url of the configuration, else the home's daemon
+	Creds string // file with the key of the user "bridge", or a folder; "": remote.creds, or the home's keys
+	Seed  string // the key itself, in place of a file
+}
+
+// Bridge lets fn use the bus as the user "bridge", by one connection after another, until ctx ends or fn fails for another reason than
+// a lost connection. A jetclaw that is away is waited for: nothing is started. What keeps it away is told once.
+func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error) error {
+	told := ""
+	tell := func(text string) {
+		if text != told {
+			e.Notice(text)
+		}
+		told = text
+	}
+	for ctx.Err() == nil {
+		wait := againTime
+		conn, err := e.dialBridge(ctx, o)
+		if err == nil {
+			if told != "" {
+				tell("a daemon is there; going on")
+			}
+			err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
+			e.part(ctx, conn)
+		}
+		var creds *CredsError
+		switch k := fault.KindOf(err); {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil, errors.Is(err, errGone):
+			tell("the daemon is away; waiting")
+		case errors.Is(err, home.ErrNoEndpoint):
+			tell("no daemon runs; waiting for one: start it with `jetclaw run`")
+		case errors.As(err, &creds) && (o.Creds != "" || o.Seed != ""):
+			return err
+		case k == fault.Unavailable, k == fault.Timeout:
+			tell("jetclaw cannot be reached; waiting")
+			e.Log.Debug("the bus cannot be reached", "error", err)
+		default:
+			tell(err.Error())
+			wait = strangerTime
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// part ends a connection to a bus that may not answer any more.
+func (e Env) part(ctx context.Context, conn *bus.Conn) {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), partTime)
+	defer cancel()
+	if err := conn.Close(end); err != nil {
+		e.Log.Debug("leave the bus", "error", err)
+	}
+}
+
+func (e Env) dialBridge(ctx context.Context, o Outside) (*bus.Conn, error) {
+	url, creds := o.URL, o.Creds
+	if url == "" && e.Config.Remote.URL != "" {
+		url = e.Config.Remote.URL
+		if r := e.Config.Remote.Creds; creds == "" && r != "" {
+			creds = e.Home.Resolve(r)
+		}
+	}
+	if url == "" {
+		at, err := e.Home.Endpoint()
+		if err != nil {
+			return nil, err
+		}
+		url = at.URL
+		if creds == "" && o.Seed == "" {
+			creds = e.Home.Keys()
+		}
+	}
+	if o.Seed != "" {
+		id, err := identityOf([]byte(o.Seed))
+		if err != nil {
+			return nil, &CredsError{fmt.Errorf("--token: %w", err)}
+		}
+		e.Secrets.Add(o.Seed, string(id.seed), id.jwt)
+		return bus.Connect(ctx, bus.ConnOptions{Service: bridge.Name, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log})
+	}
+	g, err := e.elsewhere(ctx, url, creds, false)
+	if err != nil {
+		return nil, err
+	}
+	return g.dial(ctx, bridge.Name)
+}

@@ -1,0 +1,133 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/fault"
+)
+
+// line is the connection to the bus: at most one at a time, with times between in which there is none.
+type line struct {
+	mu       sync.Mutex
+	conn     *bus.Conn     // guarded by mu; nil while there is none
+	changed  chan struct{} // guarded by mu; closed and replaced with each change
+	patience time.Duration
+}
+
+func newLine(patience time.Duration) *line {
+	return &line{changed: make(chan struct{}), patience: patience}
+}
+
+func (l *line) set(c *bus.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = c
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *line) now() (*bus.Conn, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn, l.changed
+}
+
+// get is the connection; it waits for one, but not for ever.
+func (l *line) get(ctx context.Context) (*bus.Conn, error) {
+	var timeout <-chan time.Time
+	for {
+		conn, changed := l.now()
+		if conn != nil {
+			return conn, nil
+		}
+		if timeout == nil {
+			t := time.NewTimer(l.patience)
+			defer t.Stop()
+			timeout = t.C
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return nil, away()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func away() error {
+	return fault.New(fault.Unavailable, "jetclaw is not running, or cannot be reached: start it with `jetclaw run`, then try again")
+}
+
+const (
+	tryTime  = 5 * time.Second // of one question
+	tryAgain = 100 * time.Millisecond
+)
+
+// ask asks a service. A jetclaw that goes away meanwhile is waited for and asked again, so that it takes only questions that may be
+// asked twice: those that change nothing, or name a key by which a repeat is known.
+func ask[Res any](ctx context.Context, l *line, service, verb string, question any) (Res, error) {
+	return askWithin[Res](ctx, l, tryTime, service, verb, question)
+}
+
+// askWithin is ask for a question that may take so long to answer.
+func askWithin[Res any](ctx context.Context, l *line, each time.Duration, service, verb string, question any) (Res, error) {
+	var none Res
+	began := time.Now()
+	for {
+		conn, err := l.get(ctx)
+		if err != nil {
+			return none, err
+		}
+		try, cancel := context.WithTimeout(ctx, each)
+		res, err := bus.Ask[Res](try, conn, service, verb, question)
+		cancel()
+		if err == nil || !mayPass(err) || ctx.Err() != nil {
+			return res, err
+		}
+		if time.Since(began) > l.patience+each {
+			if fault.KindOf(err) == fault.Unavailable && !conn.NATS().IsConnected() {
+				err = away()
+			}
+			return none, err
+		}
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
+		}
+	}
+}
+
+// mayPass says whether the same question may have an answer a little later.
+func mayPass(err error) bool {
+	k := fault.KindOf(err)
+	return k == fault.Unavailable || k == fault.Timeout || errors.Is(err, nats.ErrConnectionClosed)
+}
+
+// with does something on the connection, and again on the next one when that is lost meanwhile. It is for what only reads.
+func with[Res any](ctx context.Context, l *line, do func(context.Context, *bus.Conn) (Res, error)) (Res, error) {
+	began := time.Now()
+	for {
+		var none Res
+		conn, err := l.get(ctx)
+		if err != nil {
+			return none, err
+		}
+		res, err := do(ctx, conn)
+		if err == nil || !mayPass(err) || ctx.Err() != nil || time.Since(began) > l.patience {
+			return res, err
+		}
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
+		}
+	}
+}
