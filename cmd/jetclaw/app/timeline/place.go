@@ -70,6 +70,12 @@ func (b *builder) message(ev envelope.Event, body messagev1.Event) *Entry {
 		return b.leaf(nil, ev, fmt.Sprintf("cannot be read, from %s.%s: %s (%d bytes): %s", m.Channel, m.Account, m.Source, m.Bytes, m.Reason))
 	case messagev1.Decision:
 		return b.leaf(b.decisionFor(m.Approval), ev, submitted(m))
+	case messagev1.PermissionAnswer:
+		verdict := "no"
+		if m.Allow {
+			verdict = "yes"
+		}
+		return b.leaf(nil, ev, verdict+" to the question "+m.Request+" of a program outside, by "+person(m.From))
 	}
 	return b.leaf(nil, ev, "")
 }
