@@ -30,7 +30,11 @@ func (b *builder) place(ev envelope.Event) *Entry {
 	case deliveryv1.Event:
 		return b.deliveryEvent(ev, body)
 	case noticev1.Posted:
-		return b.leaf(b.answered(body.Answers), ev, "notice of "+body.Service+": "+body.Text)
+		from := "notice of " + body.Service
+		if body.By != "" {
+			from = "said by the program " + body.By + " in the agent's name"
+		}
+		return b.leaf(b.answered(body.Answers), ev, from+": "+body.Text)
 	case accessv1.Event:
 		return b.leaf(nil, ev, accessText(body))
 	case envelope.Unknown:
