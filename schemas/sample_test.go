@@ -131,8 +131,10 @@ var samples = []envelope.Body{
 	deliveryv1.Deferred{Ref: ref, Until: deadline, Reason: "429 Too Many Requests", Untried: true},
 	deliveryv1.Failed{Ref: ref, Reason: "403: the person has blocked the bot"},
 	deliveryv1.Unknown{Ref: ref, Resend: true},
-	noticev1.Posted{Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}, Quiet: true, By: "mcp:claude-code",
-		Permission: &noticev1.Permission{Request: "abcde", Tool: "Bash", Description: "Run the tests", Preview: "go test ./...", Expires: at}},
+	noticev1.Posted{
+		Service: "outbox", Text: "The journal is 90 % full.", Answers: []string{"k1"}, Quiet: true, By: "mcp:claude-code",
+		Permission: &noticev1.Permission{Request: "abcde", Tool: "Bash", Description: "Run the tests", Preview: "go test ./...", Expires: at},
+	},
 }
 
 // event is the whole event that a sample body is stored in.

@@ -159,6 +159,32 @@ func (s *Server) sendChatAction(q *query) (any, error) {
 	return true, nil
 }
 
+// reactions are some of the emoji that a bot may react with.
+const reactions = " 👍 👎 ❤ 🔥 👀 👌 "
+
+// setMessageReaction shows a reaction below a message; nothing stays of it but the call.
+func (s *Server) setMessageReaction(q *query) (any, error) {
+	var list []struct {
+		Type  string `json:"type"`
+		Emoji string `json:"emoji"`
+	}
+	if q.args["reaction"] != "" && json.Unmarshal([]byte(q.args["reaction"]), &list) != nil {
+		return nil, bad("can't parse reaction")
+	}
+	for _, r := range list {
+		if r.Type != "emoji" || !strings.Contains(reactions, " "+r.Emoji+" ") {
+			return nil, bad("REACTION_INVALID")
+		}
+	}
+	if _, err := s.reach(q, post); err != nil {
+		return nil, err
+	}
+	if q.int("message_id") <= 0 {
+		return nil, bad("message to react not found")
+	}
+	return true, nil
+}
+
 // note adds to the message's history what it says now.
 func (m *message) note(method string, now time.Time) {
 	v := Version{At: now, Method: method, Text: m.Text, Entities: m.Entities}

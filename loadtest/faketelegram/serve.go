@@ -162,6 +162,7 @@ var methods = map[string]func(*Server, *query) (any, error){
 	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
 	"deletemessage":          (*Server).deleteMessage,
 	"answercallbackquery":    (*Server).answerCallbackQuery,
+	"setmessagereaction":     (*Server).setMessageReaction,
 	"getfile":                (*Server).getFile,
 	"setmycommands":          (*Server).setMyCommands,
 	"getmycommands":          (*Server).getMyCommands,

@@ -134,9 +134,15 @@ func (s *Service) read(ctx context.Context, data []byte) (any, error) {
 			return err
 		}
 		page := store.Page{Key: row.Key, After: r.After, Before: r.Before, Oldest: r.After > 0, Limit: limit, Room: answerBytes}
+		if r.Message != "" {
+			page = store.Page{Key: row.Key, ID: r.Message, Limit: 1, Room: answerBytes}
+		}
 		messages, more, err := x.store.Messages(ctx, page)
 		if err != nil {
 			return err
+		}
+		if r.Message != "" && len(messages) == 0 {
+			return fault.New(fault.NotFound, "there is no message %.80q in %s", r.Message, r.Session)
 		}
 		fitting := fit(messages, page.Oldest)
 		out.Messages, out.More = fitting, more || len(fitting) < len(messages)

@@ -88,12 +88,16 @@ type Got struct {
 	Behind       Behind       `json:"behind"`
 }
 
-// ReadRequest asks for messages of one conversation: those before a cursor, those after one, or the last ones.
+// ReadRequest asks for messages of one conversation: those before a cursor, those after one, or the last ones; or for one of
+// them.
 type ReadRequest struct {
 	Session session.ID `json:"session"`
 	Limit   int        `json:"limit,omitempty"`  // 1 to 200; 0: 20
 	Before  uint64     `json:"before,omitempty"` // the nearest below it
 	After   uint64     `json:"after,omitempty"`  // the nearest above it; with Before, those between
+	// Message is the id of the only one that is wanted; the other fields but Session are then not read. One that is not in the
+	// session is fault.NotFound.
+	Message string `json:"message,omitempty"`
 }
 
 // Read is the answer, oldest first. More says that there are others: older ones, or with After newer ones.

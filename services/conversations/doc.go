@@ -11,6 +11,8 @@
 //     question, so that a start pays nothing for it.
 //   - A deleted session (session.deleted) leaves no text behind: rows, words and log are overwritten. A reset session keeps its
 //     messages; a notice stands where it began afresh. The sessions of the house (channel "house") are none.
+//   - What a program outside has said for the agent (notice.posted with By) is a message of the assistant, from that program; so is its
+//     question for a permission. What a person has answered to that is none.
 //   - Open is what a session may still owe somebody, a superset of what is due (services/conversations/conversation): what is not
 //     listed there needs no closer look.
 //   - An answer is below bus.MaxRequest: texts are cut (Message.Cut), lists and pages end early and say so (Next, More).

@@ -96,6 +96,14 @@ func TestListGetRead(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, texts(got.Messages), got.More)
 		}
 	}
+	if got := ask[Read](h, readVerb, ReadRequest{Session: two, Message: m.ID, After: 99}); !slices.Equal(texts(got.Messages), []string{"Other"}) || got.More {
+		t.Errorf("by its id: %+v", got)
+	}
+	for _, other := range []string{"no-such-id", m.ID} {
+		if _, err := tryAsk[Read](h, readVerb, ReadRequest{Session: one, Message: other}); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s, which is not in the session: %v", other, err)
+		}
+	}
 	h.append(two, messagev1.Edited{Message: m.ID, Text: "Changed"})
 	if got := ask[Read](h, readVerb, ReadRequest{Session: two}).Messages[0]; got.Text != "Changed" || !got.Edited {
 		t.Errorf("edited: %+v", got)

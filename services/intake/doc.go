@@ -2,7 +2,7 @@
 //
 // It promises:
 //   - One gate for every way in (thread.Admit): HTTP, terminal, other clients. What passes is a message.received,
-//     message.edited, control.requested or decision.submitted; what does not is a message.refused with the reason, and the
+//     message.edited, control.requested, decision.submitted or permission.answered; what does not is a message.refused with the reason, and the
 //     sender is told.
 //   - A receipt means that the event is in the journal. The same source key in the same session gets the same receipt
 //     for as long as the session lives, across restarts and processes.
@@ -58,6 +58,14 @@
 // decision.submitted. Whether that person may, whether it is the first answer and whether it comes in time is for the
 // approvals service, which ends it: approval.decided names the decision that counts, a notice answers the others. Its reply
 // is then completed, with what the person is told; Reply.Decision says that it is this one that counts.
+//
+// # A permission
+//
+// A program outside asks by a notice with a permission (noticev1.Permission). A message that is "yes ID" or "no ID" and nothing else,
+// of an owner, in the session of the question, while it is open, is no message to the agent: it becomes permission.answered, which
+// closes the question and rings nobody. The first answer counts. Whoever wrote it learns it from the reply, which is completed at
+// once; in Telegram from a reaction, once and lossy. From everybody else, and to a question that nobody waits for, it is a message
+// like any other. Only the fold knows what is open, so a text of this form is always appended behind it.
 //
 // # A reply that waits for a person
 //

@@ -52,6 +52,8 @@ func outcomeOf(e envelope.Event, status thread.Status) outcome {
 		o.text = "The edit is taken."
 	case messagev1.Reacted:
 		o.text = "The reaction is taken."
+	case messagev1.PermissionAnswer:
+		o.text = passedOn
 	default:
 		o.status, o.text = thread.Failed, "The answer cannot be read by this version of jetclaw."
 	}

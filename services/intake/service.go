@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ func Spec() bus.Spec {
 		Appends: []string{
 			kind(messagev1.Received{}), kind(messagev1.Edited{}), kind(messagev1.Refused{}), kind(messagev1.Control{}),
 			kind(messagev1.Decision{}), kind(messagev1.Reacted{}), kind(messagev1.Quarantined{}),
+			kind(messagev1.PermissionAnswer{}),
 			kind(accessv1.Requested{}), kind(accessv1.Granted{}), kind(accessv1.Revoked{}), kind(accessv1.Moved{}),
 			kind(noticev1.Posted{}) + "." + name,
 		},
@@ -73,8 +75,11 @@ type Config struct {
 	HTTP   *HTTPConfig     // nil: no listener
 	Doors  map[string]Door // bots, by account
 	Bots   []TelegramBot   // whose updates come in here; each has a door
-	Limits thread.Limits   // zero: the default ones
-	Log    *slog.Logger    // required
+	Owners []string        // identities whose answers to questions of programs outside count
+	// JoinOwners says that those of who was made an owner when they were let in count, too.
+	JoinOwners bool
+	Limits     thread.Limits // zero: the default ones
+	Log        *slog.Logger  // required
 }
 
 // drainLimit is how long requests that run may take when the service stops.
@@ -87,11 +92,14 @@ type Service struct {
 	folder  *actor.Folder[thread.State]
 	access  *actor.Folder[access.State] // of accessv1.Session alone
 	doors   map[string]Door             // by account; never written to
+	owners  []string                    // never written to
 	log     *slog.Logger
 	limits  thread.Limits
-	http    *httpapi.Server   // nil: none
-	bots    *telegram.Channel // nil: none
-	desk    *desk             // of bots
+
+	joinOwners bool
+	http       *httpapi.Server   // nil: none
+	bots       *telegram.Channel // nil: none
+	desk       *desk             // of bots
 
 	board   *board
 	lanes   *lanes
@@ -123,7 +131,7 @@ func New(c Config) (*Service, error) {
 		}
 	}
 	s := &Service{
-		conn: c.Conn, journal: c.Conn.Journal(), log: c.Log, limits: c.Limits,
+		conn: c.Conn, journal: c.Conn.Journal(), log: c.Log, limits: c.Limits, owners: slices.Clone(c.Owners), joinOwners: c.JoinOwners,
 		folder: actor.NewFolder(c.Conn, Spec(), thread.Version, thread.State.Apply),
 		access: actor.NewFolder(c.Conn, Spec(), access.Version, access.State.Apply), doors: maps.Clone(c.Doors),
 		board: newBoard(), lanes: newLanes(), cursors: newCursors(), recheck: recheckEvery,

@@ -69,8 +69,10 @@ func (s *Service) Submit(ctx context.Context, r Request) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("submit to %s: %w", in.session, err)
 	}
 	defer s.lanes.leave(in.session, ln)
-	if _, ok := in.body.(messagev1.Received); ok && !in.given {
-		return s.appendNew(ctx, in)
+	if b, ok := in.body.(messagev1.Received); ok && !in.given {
+		if _, answers := thread.AnswerOf(b); !answers { // else the fold says whether it is one
+			return s.appendNew(ctx, in)
+		}
 	}
 	return s.appendOnce(ctx, in)
 }
@@ -140,17 +142,23 @@ func (s *Service) appendOnce(ctx context.Context, in inbound) (Receipt, error) {
 		if it, ok := state.Find(in.id); ok {
 			return s.again(ctx, in, it)
 		}
-		if err := s.permit(ctx, state, cursor, in); err != nil {
+		now, err := s.answering(ctx, state, in)
+		if err == nil {
+			err = s.permit(ctx, state, cursor, now)
+		}
+		if err != nil {
 			return Receipt{}, err
 		}
-		if in.pends() {
+		if now.pends() {
 			s.board.expect(in.topic)
+		} else {
+			s.board.drop(in.topic) // it was a message when it was tried before
 		}
-		in.event.Prev = cursor
-		at, err := s.journal.Append(ctx, in.event)
+		now.event.Prev = cursor
+		at, err := s.journal.Append(ctx, now.event)
 		news, lost := errors.AsType[*bus.Conflict](err)
 		if !lost {
-			return s.appended(in, at, err)
+			return s.appended(now, at, err)
 		}
 		upto = news.Last // 0 when the journal did not say: the fold then asks
 	}
@@ -225,8 +233,10 @@ func (s *Service) appended(in inbound, cursor uint64, err error) (Receipt, error
 	case messagev1.Refused:
 		receipt.Status = wire.Refused
 		return receipt, refusal(r)
-	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined, messagev1.PermissionAnswer:
+	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined:
 		receipt.Status = wire.Completed
+	case messagev1.PermissionAnswer:
+		receipt.Status, receipt.Passed = wire.Completed, true
 	case messagev1.Received:
 		s.room.took(b.Text)
 	case messagev1.Control, messagev1.Decision:

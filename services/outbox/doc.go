@@ -32,9 +32,25 @@
 //
 // # Channels
 //
-// On a mailbox channel (http, terminal) whoever wants an answer reads it from the journal: an item is sent as soon as it
+// On a mailbox channel (http, terminal, mcp) whoever wants an answer reads it from the journal: an item is sent as soon as it
 // is its turn. A channel with a Sender is called. Items of a channel that has neither fail, as nobody would see them. The
 // HTTP channel is a mailbox until a callback is configured; then its items are pushed, and can still be asked for.
+//
+// # Sending
+//
+// Other programs say something in a conversation by svc.outbox.send, SendRequest → SendReceipt. It becomes a notice.posted of
+// the outbox, in its place among all that is shown, and what becomes of it are the events that name SendReceipt.Delivery. It goes
+// along a known route only: the conversation has to be there, and its channel be one that shows things in this deployment (a sender,
+// a mailbox, or a sender in another process).
+//
+// With a key it is shown once. The id of its event is derived from session and key, it is appended by compare-and-set behind a
+// fold that does not know it, and the fold remembers the last 64 of a session: until 64 other keys were used there, or the session is
+// deleted, the same key gets the first receipt, whatever the request says besides, across restarts and processes. After that it
+// is sent again. Without a key nothing is recognised: whoever got no answer does not know whether it was taken.
+//
+// Errors: fault.Invalid, TooLarge, NotFound (no such conversation), Full (90 % of the journal's MaxBytes), Busy (the session
+// changes too fast), Timeout and Unavailable (unknown whether it was taken: repeat with the same key). Several at once in one
+// session of one process are taken up one after the other, in the order of the journal.
 //
 // # When it dies
 //

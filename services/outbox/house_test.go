@@ -44,7 +44,7 @@ func newHouse(t *testing.T) *house {
 		"session.configured", "session.compacted", "compaction.failed",
 	}}, bus.Spec{Name: "approvals", Appends: []string{
 		"approval.requested", "approval.decided", "approval.expired", "approval.cancelled", "approval.voided", "notice.posted.approvals",
-	}})
+	}}, bus.Spec{Name: "intake", Appends: []string{"message.received"}}, bus.Spec{Name: "bridge", Asks: []string{"outbox.send"}})
 	h.turns, h.approvals = h.bus.Connect(t, "turns"), h.bus.Connect(t, "approvals")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

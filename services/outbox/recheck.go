@@ -7,6 +7,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/services/outbox/delivery"
 )
 
@@ -29,6 +30,8 @@ func Recheck(rules recheck.Rules) (recheck.Machine, error) {
 		Given: func(ev envelope.Event) bool {
 			switch ev.Body.(type) {
 			case deliveryv1.Drafting, deliveryv1.Drafted: // how a channel shows what a model says: when, nobody decides
+				return true
+			case noticev1.Posted: // what the endpoint was asked to send
 				return true
 			}
 			return false

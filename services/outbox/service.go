@@ -33,6 +33,7 @@ func Spec() bus.Spec {
 		Appends: []string{
 			kind(deliveryv1.Started{}), kind(deliveryv1.Sent{}), kind(deliveryv1.Deferred{}),
 			kind(deliveryv1.Failed{}), kind(deliveryv1.Unknown{}), kind(deliveryv1.Drafting{}), kind(deliveryv1.Drafted{}),
+			kind(noticev1.Posted{}) + ".outbox", // what it is asked to send
 		},
 		Doorbells: []string{
 			kind(turnv1.Completed{}), kind(turnv1.Failed{}), kind(turnv1.Cancelled{}),
@@ -47,6 +48,7 @@ func Spec() bus.Spec {
 		Timers:    true,
 		Snapshots: true,
 		Values:    true, // by which rules it has decided
+		Serves:    []string{sendVerb},
 		Follows:   true, // what is shown of turns that run
 	}
 }
@@ -66,6 +68,8 @@ type Service struct {
 	senders map[string]Sender
 	drafts  map[string]*drafts // of the channels that have a Presence
 	limits  delivery.Limits
+	doors   *doors
+	serving chan struct{} // closed once it can be asked to send
 	log     *slog.Logger
 }
 
@@ -79,7 +83,10 @@ func New(c Config) (*Service, error) {
 	case c.Limits.Attempts == 0 && c.Limits.Routes == nil && c.Limits.Backoff == nil:
 		c.Limits = delivery.DefaultLimits()
 	}
-	s := &Service{conn: c.Conn, senders: maps.Clone(c.Senders), drafts: map[string]*drafts{}, limits: c.Limits, log: c.Log}
+	s := &Service{
+		conn: c.Conn, senders: maps.Clone(c.Senders), drafts: map[string]*drafts{}, limits: c.Limits, doors: newDoors(),
+		serving: make(chan struct{}), log: c.Log,
+	}
 	s.limits.Routes = maps.Clone(c.Limits.Routes)
 	if s.limits.Routes == nil {
 		s.limits.Routes = map[string]delivery.Route{}
@@ -126,6 +133,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.log.Debug("outbox runs", "push", slices.Sorted(maps.Keys(s.senders)))
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.actor.Run(ctx) })
+	g.Go(func() error { return s.conn.ServeAll(ctx, s.serving, bus.Endpoints{sendVerb: s.onSend}) })
 	for channel, d := range s.drafts {
 		g.Go(func() error { return s.present(ctx, channel, d.presence) })
 	}
@@ -138,7 +146,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// Ready returns once doorbells are taken and running turns are shown, or with ctx's error.
+// Ready returns once doorbells are taken, running turns are shown and it can be asked to send, or with ctx's error.
 func (s *Service) Ready(ctx context.Context) error {
 	for channel, d := range s.drafts {
 		select {
@@ -146,6 +154,11 @@ func (s *Service) Ready(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("the outbox is not ready for %s: %w", channel, context.Cause(ctx))
 		}
+	}
+	select {
+	case <-s.serving:
+	case <-ctx.Done():
+		return fmt.Errorf("the outbox cannot be asked yet: %w", context.Cause(ctx))
 	}
 	return s.actor.Ready(ctx)
 }

@@ -20,7 +20,8 @@ func matters(ev envelope.Event) bool {
 		return false
 	}
 	switch ev.Body.(type) {
-	case deliveryv1.Event, accessv1.Event, messagev1.Refused, messagev1.Reacted, messagev1.Quarantined, messagev1.Decision:
+	case deliveryv1.Event, accessv1.Event, messagev1.Refused, messagev1.Reacted, messagev1.Quarantined, messagev1.Decision,
+		messagev1.PermissionAnswer:
 		return false
 	}
 	return true

@@ -126,6 +126,6 @@ func (p *parts) builtin(c *bus.Conn) (lifecycle.Service, error) {
 
 func (p *parts) intake(c *bus.Conn) (lifecycle.Service, error) {
 	return intake.New(intake.Config{
-		Conn: c, HTTP: p.http, Doors: p.doors, Bots: p.incoming, Limits: p.intakeLimits, Log: c.Log(),
+		Conn: c, HTTP: p.http, Doors: p.doors, Bots: p.incoming, Owners: p.owners, JoinOwners: p.joinOwners, Limits: p.intakeLimits, Log: c.Log(),
 	})
 }

@@ -30,6 +30,8 @@ type parts struct {
 	http         *intake.HTTPConfig // nil: no listener
 	doors        map[string]intake.Door
 	incoming     []intake.TelegramBot // whose updates are taken in here
+	owners       []string             // who may decide
+	joinOwners   bool                 // who was made an owner when they were let in, too
 	intakeLimits thread.Limits
 
 	callback     *outbox.CallbackConfig // nil: replies wait to be asked for
@@ -44,7 +46,10 @@ const httpToken = "default"
 
 // newParts reads the configuration for a target. Without doors nothing listens and nothing is pushed.
 func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error) {
-	p := &parts{outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits(), index: e.Home.Conversations()}
+	p := &parts{
+		outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits(), index: e.Home.Conversations(),
+		owners: e.Config.ApproversOr(), joinOwners: len(e.Config.Approvers) == 0,
+	}
 	p.outboxLimits.ResendUnknown = e.Config.Outbox.OnUnknown != "hold"
 	p.intakeLimits.MaxBytes = int(e.Config.Limits.MessageBytes)
 	if t.has("turns") {

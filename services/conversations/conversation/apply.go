@@ -41,9 +41,14 @@ func (s State) Apply(ev envelope.Event) (State, Change) {
 		if b.Service == approvalsService {
 			s = s.taken(b.Answers)
 		}
-		if !b.Quiet {
-			return s.show(ev, b.Text, Due{})
+		if b.Quiet {
+			return s, Change{}
 		}
+		next, change := s.show(ev, b.Text, Due{})
+		if b.By == "" {
+			return next, change
+		}
+		return next.as(Assistant, "", b.By, change)
 	case deliveryv1.Event:
 		return s.delivery(b), Change{}
 	case envelope.Unknown:
@@ -79,7 +84,7 @@ func (s State) outside(ev envelope.Event, b messagev1.Event) (State, Change) {
 			return s.show(ev, b.Detail, Due{})
 		}
 		return s, Change{}
-	case messagev1.Reacted, messagev1.Quarantined:
+	case messagev1.Reacted, messagev1.Quarantined, messagev1.PermissionAnswer:
 		return s, Change{}
 	case messagev1.Received, messagev1.Edited, messagev1.Control:
 	}
@@ -96,7 +101,7 @@ func (s State) outside(ev envelope.Event, b messagev1.Event) (State, Change) {
 		return s.edited(b)
 	case messagev1.Control:
 		return s.control(ev, b)
-	case messagev1.Decision, messagev1.Refused, messagev1.Reacted, messagev1.Quarantined:
+	case messagev1.Decision, messagev1.Refused, messagev1.Reacted, messagev1.Quarantined, messagev1.PermissionAnswer:
 	}
 	return s, Change{}
 }

@@ -187,6 +187,31 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestSaidByAProgram: what a program outside says for the agent is the assistant's, a notice of jetclaw is not.
+func TestSaidByAProgram(t *testing.T) {
+	asks := &noticev1.Permission{Request: "abcde", Tool: "Bash"}
+	for n, c := range []struct {
+		b          noticev1.Posted
+		role, from string
+	}{
+		{noticev1.Posted{Service: "outbox", Text: "done", By: "mcp:x"}, conversation.Assistant, "mcp:x"},
+		{noticev1.Posted{Service: "outbox", Text: "may I?", By: "mcp:x", Permission: asks}, conversation.Assistant, "mcp:x"},
+		{noticev1.Posted{Service: "turns", Text: "ok"}, conversation.Notice, ""},
+	} {
+		s, change := conversation.State{}.Apply(event(n+1, c.b))
+		if m := change.Message; m == nil || m.Role != c.role || m.From != c.from || m.Text != c.b.Text || s.LastMessage.Role != c.role {
+			t.Errorf("%+v: %+v", c.b, m)
+		}
+		if want := fmt.Sprintf("delivery e%d", n+1); kinds(s) != want {
+			t.Errorf("%+v: %s is open, want %s", c.b, kinds(s), want)
+		}
+	}
+	s, change := conversation.State{}.Apply(event(1, messagev1.PermissionAnswer{Request: "abcde", Allow: true}))
+	if change.Message != nil || !s.Quiet() {
+		t.Errorf("the answer: %+v, %+v", change, s)
+	}
+}
+
 func TestDuplicates(t *testing.T) {
 	var s conversation.State
 	for n := 1; n <= 2; n++ {

@@ -23,12 +23,12 @@ import (
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does; what was folded by another
 // version is folded again.
-const Version = 1
+const Version = 2
 
 // Roles of a message.
 const (
 	User      = "user"      // a person has written it, or given it as a command
-	Assistant = "assistant" // a model has
+	Assistant = "assistant" // a model has, or a program outside that speaks for the agent
 	Notice    = "notice"    // jetclaw has: a failure, a question for approval, an answer to a command
 )
 
@@ -38,7 +38,8 @@ type Message struct {
 	Cursor uint64    `json:"cursor"`
 	Time   time.Time `json:"time"`
 	Role   string    `json:"role"`
-	// From is the person as the channel shows them (untrusted), else their identity; the model; "" for a notice.
+	// From is the person as the channel shows them (untrusted), else their identity; the model, or the program ("mcp:…", as it
+	// names itself); "" for a notice.
 	From   string           `json:"from,omitempty"`
 	Text   string           `json:"text"`
 	Turn   string           `json:"turn,omitempty"` // that it belongs to, where that is known

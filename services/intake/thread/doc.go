@@ -8,6 +8,9 @@
 // news. The fold also knows the approvals that the running turn waits for ([State.Approvals]), so that whoever wrote a
 // message of that turn can be told that a person has to decide first.
 //
+// The fold knows, too, which questions of programs outside are open ([State.Waits]); a message that is the answer to one
+// ([AnswerOf]) is none to the agent when the person may give it, which is for the service to say.
+//
 // An id is derived from the session and the source's key ([MessageID]), so looking up by key and by id is the same
 // thing, and a second event with a known id changes nothing.
 //

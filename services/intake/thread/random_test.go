@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -32,6 +33,8 @@ func TestStateMachine(t *testing.T) {
 			oldRow map[string]Item
 			now    turnModel
 			oldNow turnModel
+			clock  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			asks   = map[string]time.Time{} // open questions of programs
 		)
 		for i, k := range ids {
 			if i%3 > 0 { // ids of another origin as well
@@ -70,6 +73,12 @@ func TestStateMachine(t *testing.T) {
 				cursor += uint64(rapid.IntRange(1, 300).Draw(t, "gap"))
 				check(t, s, model, ids)
 				now.check(t, s, ids)
+				clock = clock.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "minutes")) * time.Minute)
+				for _, r := range requests {
+					if got, want := s.Waits(r, clock), clock.Before(asks[r]); got != want {
+						t.Fatalf("%s is waited for: %t, want %t", r, got, want)
+					}
+				}
 				if s.Deleted() != gone {
 					t.Fatalf("deleted = %v", s.Deleted())
 				}
@@ -84,6 +93,18 @@ func TestStateMachine(t *testing.T) {
 			"control": func(t *rapid.T) {
 				v := rapid.SampledFrom([]messagev1.Verb{messagev1.Stop, messagev1.New, messagev1.Compact, messagev1.Model, messagev1.Queue, messagev1.Status}).Draw(t, "verb")
 				came(messagev1.Control{Verb: v}, Pending)
+			},
+			"program asks": func(t *rapid.T) {
+				p := noticev1.Permission{Request: rapid.SampledFrom(requests).Draw(t, "request"), Expires: clock.Add(5 * time.Minute)}
+				s = s.Apply(envelope.Event{
+					ID: fmt.Sprint(cursor), Session: testSession, Cursor: cursor, Time: clock, Body: noticev1.Posted{Service: "outbox", Permission: &p},
+				})
+				asks[p.Request] = p.Expires
+			},
+			"permit": func(t *rapid.T) {
+				r := rapid.SampledFrom(requests).Draw(t, "request")
+				came(messagev1.PermissionAnswer{Request: r}, Done)
+				delete(asks, r)
 			},
 			"decide": func(*rapid.T) { came(messagev1.Decision{}, Pending) },
 			"notice": func(t *rapid.T) {
@@ -159,7 +180,7 @@ func TestStateMachine(t *testing.T) {
 			},
 			"delete": func(*rapid.T) {
 				apply(turnv1.SessionDeleted{})
-				model, gone, now = map[string]Item{}, true, turnModel{}
+				model, gone, now, asks = map[string]Item{}, true, turnModel{}, map[string]time.Time{}
 			},
 			"remember": func(*rapid.T) {
 				old, oldRow, oldNow = s, maps.Clone(model), now
@@ -181,6 +202,8 @@ func TestStateMachine(t *testing.T) {
 		})
 	})
 }
+
+var requests = []string{"abcde", "fghij", "kmnop"}
 
 // turnModel is the turn at work and what it waits for, told in the simplest way.
 type turnModel struct {

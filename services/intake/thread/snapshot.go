@@ -14,7 +14,9 @@ type stored struct {
 	Turn    string     `json:"turn,omitempty"`
 	Answers []string   `json:"answers,omitempty"` // of the turn
 	Open    []Approval `json:"open,omitempty"`
-	Rows    []byte     `json:"rows,omitempty"` // slot, uvarint cursor, uvarint outcome-cursor or 0, status; by slot
+	// Permissions are the open questions of programs.
+	Permissions []Permission `json:"permissions,omitempty"`
+	Rows        []byte       `json:"rows,omitempty"` // slot, uvarint cursor, uvarint outcome-cursor or 0, status; by slot
 }
 
 var errSnapshot = errors.New("snapshot of a thread is damaged")
@@ -23,6 +25,7 @@ var errSnapshot = errors.New("snapshot of a thread is damaged")
 func (s State) MarshalJSON() ([]byte, error) {
 	st := stored{
 		Deleted: s.deleted, Waits: s.waits, Turn: s.running.turn, Answers: s.running.messages, Open: s.running.open,
+		Permissions: s.permissions,
 	}
 	if s.table.n > 0 {
 		st.Rows = make([]byte, 0, s.table.n*(len(slot{})+8))
@@ -51,6 +54,9 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	}
 	if len(st.Open) > 0 {
 		out.running.open = st.Open
+	}
+	if len(st.Permissions) > 0 {
+		out.permissions = st.Permissions
 	}
 	var run []entry
 	for rest := st.Rows; len(rest) > 0; {

@@ -3,11 +3,12 @@ package thread
 import (
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "4"
+const Version = "5"
 
 // Status is what became of something that came in.
 type Status uint8
@@ -19,7 +20,7 @@ const (
 	Failed                      // a turn or a command gave up on it
 	Cancelled                   // a person stopped its turn, or it gave way to others
 	Refused                     // the gate did not admit it
-	Done                        // an edit: taken, nothing answers it
+	Done                        // an edit, or an answer to a program's question: taken, nothing answers it
 )
 
 var statusNames = [...]string{"unknown", "pending", "completed", "failed", "cancelled", "refused", "done"}
@@ -37,6 +38,8 @@ type State struct {
 	deleted bool   // nothing but a new message may follow
 	waits   string // the turn that waits for open calls, or ""
 	running running
+	// permissions are the questions of programs outside that are open, oldest first, at most maxPermissions; never written through.
+	permissions []Permission
 }
 
 // Item is one thing that came in.
@@ -78,6 +81,12 @@ func (s State) Apply(e envelope.Event) State {
 		return s.came(e, Pending)
 	case messagev1.Edited, messagev1.Reacted, messagev1.Quarantined:
 		return s.came(e, Done)
+	case messagev1.PermissionAnswer:
+		return s.answeredTo(b.Request).came(e, Done)
+	case noticev1.Posted:
+		if b.Permission != nil {
+			s = s.askedFor(e, *b.Permission)
+		}
 	case turnv1.Stepped:
 		s.waits = b.Turn
 	case turnv1.Continued, turnv1.Resumed:

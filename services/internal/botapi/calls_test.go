@@ -129,6 +129,10 @@ func TestCalls(t *testing.T) {
 			func() (any, error) { return nil, c.EditButtons(ctx, 7, 42, nil) },
 			nil, "editMessageReplyMarkup", `{"chat_id":7,"message_id":42}`,
 		},
+		"react": {
+			func() (any, error) { return nil, c.React(ctx, 7, 42, "👍") },
+			nil, "setMessageReaction", `{"chat_id":7,"message_id":42,"reaction":[{"type":"emoji","emoji":"👍"}]}`,
+		},
 		"chatAction": {
 			func() (any, error) { return nil, c.ChatAction(ctx, -100, 5, "typing") },
 			nil, "sendChatAction", `{"chat_id":-100,"message_thread_id":5,"action":"typing"}`,

@@ -172,6 +172,17 @@ func cutUnits(s string, most int) string {
 	return s
 }
 
+type reactionParams struct {
+	Chat     int64      `json:"chat_id"`
+	Message  int64      `json:"message_id"`
+	Reaction []Reaction `json:"reaction"`
+}
+
+// React shows an emoji below a message, in the place of what the bot has shown there before. The server takes some emoji only.
+func (c *Client) React(ctx context.Context, chat, message int64, emoji string) error {
+	return c.do(ctx, "setMessageReaction", reactionParams{Chat: chat, Message: message, Reaction: []Reaction{{Type: "emoji", Emoji: emoji}}})
+}
+
 type commandParams struct {
 	Commands []Command `json:"commands"`
 }

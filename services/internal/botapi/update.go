@@ -199,7 +199,7 @@ type MessageReaction struct {
 type Reaction struct {
 	Type   string `json:"type"`
 	Emoji  string `json:"emoji"`
-	Custom string `json:"custom_emoji_id"`
+	Custom string `json:"custom_emoji_id,omitempty"`
 }
 
 // MemberUpdate says that the bot was added, removed, blocked… (Bot API: ChatMemberUpdated).

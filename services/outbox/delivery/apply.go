@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "6"
+const Version = "7"
 
 // stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."
@@ -48,9 +48,7 @@ func (s State) Apply(ev envelope.Event) State {
 		}
 		return s.ended(ev, b.Turn, item{text: text, answers: b.Answers})
 	case noticev1.Posted:
-		if !b.Quiet {
-			return s.add(ev, b.Text, b.Answers)
-		}
+		return s.posted(ev, b)
 	case approvalv1.Event:
 		return s.approval(ev, b)
 	case turnv1.SessionReset: // what was said before it is still owed
@@ -66,15 +64,29 @@ func (s State) Apply(ev envelope.Event) State {
 			return s.add(ev, b.Text, by(b.By))
 		}
 	case turnv1.SessionDeleted:
-		return State{} // what was not shown yet was purged with the rest
+		return State{Deleted: true} // what was not shown yet was purged with the rest
 	case deliveryv1.Event:
 		return s.move(ev, b)
 	}
 	return s
 }
 
+// posted shows a notice. One of this service's own was sent: what has a key is remembered by it.
+func (s State) posted(ev envelope.Event, b noticev1.Posted) State {
+	if _, known := s.Posted(ev.ID); b.Service == service && ev.Key != "" && !known {
+		s.Sends = last(s.Sends, Send{ID: ev.ID, Cursor: ev.Cursor}, maxSends)
+	}
+	if b.Quiet {
+		return s
+	}
+	return s.add(ev, b.Text, b.Answers)
+}
+
+const service = "outbox"
+
 // received keeps what an answer may have to name.
 func (s State) received(ev envelope.Event, b messagev1.Received) State {
+	s.Deleted = false
 	if b.Group && b.Native != "" {
 		s.Natives = last(s.Natives, Native{ID: ev.ID, Native: b.Native}, maxNatives)
 	}

@@ -164,9 +164,9 @@ func TestApplyMovesTheHead(t *testing.T) {
 	}
 }
 
-func TestApplyDeletedIsZero(t *testing.T) {
+func TestApplyDeletedLeavesNothing(t *testing.T) {
 	s := fold(completed("a"), completed("b"), deliveryv1.Sent{Ref: ref("e1", 1)}, turnv1.SessionDeleted{})
-	if !reflect.DeepEqual(s, delivery.State{}) {
+	if !reflect.DeepEqual(s, delivery.State{Deleted: true}) {
 		t.Fatalf("state after session.deleted: %+v", s)
 	}
 }

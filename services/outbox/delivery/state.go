@@ -22,6 +22,10 @@ type State struct {
 	// Done are the last items that left the queue, oldest first, at most doneRing: a second event with the id or key
 	// of one of them shows nothing.
 	Done []Name `json:"done,omitempty"`
+	// Sends are the last things that were sent with a key (svc.outbox.send), oldest first, at most maxSends.
+	Sends []Send `json:"sends,omitempty"`
+	// Deleted says that nothing but a new message may follow.
+	Deleted bool `json:"deleted,omitempty"`
 }
 
 // doneRing is how many finished items are remembered. A duplicate comes soon after the first (a retry whose
@@ -35,6 +39,15 @@ const (
 	maxPrompts = 64
 	maxNatives = 32
 )
+
+// maxSends is how long a key is recognised: until so many others were used in its session.
+const maxSends = 64
+
+// Send is something that was sent with a key.
+type Send struct {
+	ID     string `json:"id"` // of its event, made of the key
+	Cursor uint64 `json:"cursor"`
+}
 
 // Draft is a message that is edited while a model speaks.
 type Draft struct {
@@ -121,6 +134,15 @@ func (s State) Prompt(approval string) (Prompt, bool) {
 		return Prompt{}, false
 	}
 	return s.Prompts[i], true
+}
+
+// Posted is the cursor of what was sent with a key, by the id of its event; false when it was not, or is forgotten.
+func (s State) Posted(id string) (cursor uint64, ok bool) {
+	i := slices.IndexFunc(s.Sends, func(p Send) bool { return p.ID == id })
+	if i < 0 {
+		return 0, false
+	}
+	return s.Sends[i].Cursor, true
 }
 
 func (s State) knows(n Name) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -35,6 +36,9 @@ func (s State) Apply(ev envelope.Event) State {
 		return s.call(ev, b)
 	case approvalv1.Event:
 		return s.approval(ev, b)
+	case noticev1.Posted:
+		// What a program outside has said to the person, the model is shown with its next call. What it asks the person it is not.
+		s.Taint.Untrusted = s.Taint.Untrusted || b.By != "" && b.Permission == nil
 	case turnv1.SessionReset:
 		s.Taint, s.Always = Taint{Untrusted: len(s.Foreign) > 0}, nil
 	case turnv1.SessionDeleted:

@@ -18,7 +18,8 @@
 //   - Every call of a running turn ends up dispatched, awaiting or denied: then the machine has no step, and the event that
 //     goes on (call.completed, approval.*) is somebody else's to append.
 //   - Taints are only added, until session.reset begins afresh. A summary of the past keeps them. A message with words or files
-//     of others taints from when it comes; one that still waits for its answer at a reset taints what begins then, too.
+//     of others taints from when it comes; one that still waits for its answer at a reset taints what begins then, too. What a
+//     program outside has said to the person (notice.posted with By) taints from when it is posted: the model is shown it.
 //   - A session that begins with the past of another one (session.forked) has its taints, and none of what people had allowed
 //     there: neither its decisions "always" nor its open calls.
 package call

@@ -7,7 +7,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "3"
+const Version = "4"
 
 // maxAlways bounds how many decisions "always" a session remembers; the oldest are forgotten, and asked for again.
 const maxAlways = 64

@@ -97,7 +97,7 @@ func Build(in Input) Plan {
 	seen := see(in.Sees, past, in.State.Turn, budget/picturesShare)
 	free := budget - p.Tokens - len(seen.shown)*pictureTokens
 
-	now, nowPart := running(in.State.Turn, free, len(past) > 0)
+	now, nowPart := running(in.State, free, len(past) > 0)
 	kept := choose(past, free-nowPart.Tokens-noteRoom)
 	p.LeftOut = kept.first
 	note := ""
@@ -132,6 +132,7 @@ func Build(in Input) Plan {
 		w.write(x.Turn, entries)
 	}
 	if in.State.Turn == nil {
+		w.write("", now)
 		w.say(turn.User, nextMessage)
 	} else {
 		w.write(in.State.Turn.ID, now)

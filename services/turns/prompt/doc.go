@@ -28,7 +28,8 @@
 // holds references to them only. Pictures count as a part of their own, so they push out what is old like any text. The line of
 // a document that looks like text has the id that read_attachment takes, where that tool is offered.
 //
-// Text that came from a tool, that somebody else has written (forwarded, quoted), and summaries, which were made of such text,
+// Text that came from a tool, that somebody else has written (forwarded, quoted), that a program outside has said to the person in the
+// agent's name, and summaries, which were made of such text,
 // stand between fences: marks with a code that is
 // derived from the turn and the call (or the place of the message), and a line that says what is inside. The code is not known to who wrote the text;
 // and because ids can be guessed, anything inside that reads like a mark is defused whatever its code.

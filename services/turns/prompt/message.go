@@ -79,6 +79,9 @@ func assemble(e turn.Entry, foreign func(string) string, file func(*messagev1.Fi
 		}
 		lines, text = append(lines, line), ""
 	}
+	if b.Told != "" {
+		return "[said to the person in your name by the program " + label(b.Told, maxPerson) + ":]" + foreign(text)
+	}
 	if !blank(text) {
 		if b.Writer != "" { // nobody in a group can begin a line as if somebody else wrote
 			text = inset(text)

@@ -13,11 +13,12 @@ const (
 
 // running fits the running turn into free tokens. When there are finished turns too, it begins to cut its old results
 // earlier, so that these are not pushed out.
-func running(t *turn.Turn, free int, past bool) ([]turn.Entry, Part) {
-	part := Part{Name: "this turn"}
+func running(s turn.State, free int, past bool) ([]turn.Entry, Part) {
+	part, t := Part{Name: "this turn"}, s.Turn
 	if t == nil {
-		part.Tokens, part.Note = messageTokens+Tokens(nextMessage), "no turn is running"
-		return nil, part
+		entries := said(s)
+		part.Tokens, part.Note = exchangeTokens(entries)+messageTokens+Tokens(nextMessage), "no turn is running"
+		return entries, part
 	}
 	part.Tokens = exchangeTokens(t.Entries)
 	target := free

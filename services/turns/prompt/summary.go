@@ -89,7 +89,10 @@ func render(x turn.Exchange, limit int) string {
 	b.WriteString("## Turn\n")
 	for _, e := range x.Entries {
 		who := "Assistant"
-		if e.Role == turn.User {
+		switch {
+		case isTold(e):
+			who = "Program"
+		case e.Role == turn.User:
 			who = "Person"
 		}
 		e.Text = cut(e.Text, limit)

@@ -53,13 +53,14 @@ func (p *Plan) system(in Input, past []turn.Exchange, budget int) string {
 	skills, note := listSkills(in.Skills, budget/skillShare)
 	section("skills", skills, note)
 	s := in.State.Summary
-	var now []turn.Entry
-	if in.State.Turn != nil {
-		now = in.State.Turn.Entries
+	now := said(in.State)
+	explained := fencesExplained + foreignExplained
+	if some(past, now, isTold) {
+		explained += toldExplained
 	}
 	switch foreign := some(past, now, isForeign); {
 	case foreign:
-		section("fences", fencesExplained+foreignExplained, "")
+		section("fences", explained, "")
 	case len(in.Tools) > 0 || s != nil || some(past, now, isFenced):
 		section("fences", fencesExplained, "")
 	}
@@ -164,6 +165,17 @@ func isFenced(e turn.Entry) bool {
 }
 
 func isForeign(e turn.Entry) bool { return e.Beside.Foreign() }
+
+// isTold says whether an entry is what a program outside has said.
+func isTold(e turn.Entry) bool { return e.Beside != nil && e.Beside.Told != "" }
+
+// said is what the running turn has said, or what the next one will begin with.
+func said(s turn.State) []turn.Entry {
+	if s.Turn == nil {
+		return s.Untold()
+	}
+	return s.Turn.Entries
+}
 
 // isOfGroup says whether an entry is by one of several people.
 func isOfGroup(e turn.Entry) bool { return e.Beside != nil && e.Beside.Writer != "" }

@@ -61,9 +61,9 @@ func (s State) Apply(ev envelope.Event) State {
 	case turnv1.SessionConfigured:
 		return s.configured(b)
 	case noticev1.Posted:
-		return s.answered(b.Answers...)
+		return s.told(b).answered(b.Answers...)
 	case turnv1.SessionReset:
-		s.Past, s.Bytes, s.Retry, s.Summary, s.Compaction = nil, 0, 0, nil, nil
+		s.Past, s.Bytes, s.Retry, s.Summary, s.Compaction, s.Told = nil, 0, 0, nil, nil, nil
 		return s.answered(b.By)
 	case turnv1.SessionDeleted:
 		return State{}
@@ -77,25 +77,16 @@ func (s State) started(ev envelope.Event, c turnv1.Claim) State {
 	if s.Turn != nil {
 		return s
 	}
-	entries := s.entriesOf(c.Messages)
-	if entries == nil {
+	answers := func(it Item) bool { return it.message() && slices.Contains(c.Messages, it.ID) }
+	if !slices.ContainsFunc(s.Inbox, answers) {
 		return s // it would answer nothing
 	}
+	entries, waiting := s.entriesOf(c.Messages)
+	s.Told = waiting
 	s.Compaction = nil // one that nobody asked for gives way
 	s.Turn = &Turn{ID: c.Turn, Messages: slices.Clone(c.Messages), Entries: entries}
 	s.Turn.claim(ev, c)
 	return s
-}
-
-// entriesOf are what messages of the inbox say, in its order.
-func (s State) entriesOf(messages []string) []Entry {
-	var entries []Entry
-	for _, it := range s.Inbox {
-		if it.message() && slices.Contains(messages, it.ID) {
-			entries = append(entries, Entry{Role: User, Text: it.Text, Beside: it.Beside})
-		}
-	}
-	return entries
 }
 
 func (s State) continued(ev envelope.Event, c turnv1.Claim) State {
@@ -103,7 +94,8 @@ func (s State) continued(ev envelope.Event, c turnv1.Claim) State {
 		return s
 	}
 	steered := slices.DeleteFunc(slices.Clone(c.Messages), func(id string) bool { return slices.Contains(s.Turn.Messages, id) })
-	entries := s.entriesOf(steered)
+	entries, waiting := s.entriesOf(steered)
+	s.Told = waiting
 	s.Compaction = nil // one claim at a time
 	s.Turn = s.Turn.with(func(t *Turn) {
 		t.closeCalls()

@@ -20,6 +20,7 @@ type Beside struct {
 	Writer    string           `json:"writer,omitempty"`    // in a group: who has written it, as the channel shows the person; untrusted
 	Quote     *messagev1.Quote `json:"quote,omitempty"`     // what it replies to; never written through
 	Forwarded string           `json:"forwarded,omitempty"` // who has written it first; then the text and the files are somebody else's
+	Told      string           `json:"told,omitempty"`      // the program outside that has said it to the person; nothing else is then set
 	Files     []messagev1.File `json:"files,omitempty"`     // never written through
 }
 
@@ -43,7 +44,7 @@ func besides(b messagev1.Received) *Beside {
 
 // Foreign says whether some of the words are somebody else's: not the person's who has sent the message, and not the agent's.
 func (b *Beside) Foreign() bool {
-	return b != nil && (b.Forwarded != "" || b.Quote != nil && !b.Quote.Own)
+	return b != nil && (b.Forwarded != "" || b.Told != "" || b.Quote != nil && !b.Quote.Own)
 }
 
 // size is what it counts for, in bytes. Pictures count for their references only: how many of them a model is shown is
@@ -52,7 +53,7 @@ func (b *Beside) size() int {
 	if b == nil {
 		return 0
 	}
-	n := len(b.Writer) + len(b.Forwarded)
+	n := len(b.Writer) + len(b.Forwarded) + len(b.Told)
 	if b.Quote != nil {
 		n += overhead + len(b.Quote.From) + len(b.Quote.Text)
 	}

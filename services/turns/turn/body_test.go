@@ -205,7 +205,7 @@ func (d drawer) rare() envelope.Body {
 	case "deleted":
 		return turnv1.SessionDeleted{By: "cli"}
 	case "notice":
-		return noticev1.Posted{Service: "other", Text: d.text()}
+		return noticev1.Posted{Service: "other", Text: d.text(), By: rapid.SampledFrom([]string{"", "mcp:x"}).Draw(d.t, "by")}
 	}
 	return nil
 }

@@ -31,6 +31,10 @@
 //     one that comes before it was carried out widens it, and is told so.
 //   - The other commands are orders. They are answered at once, beside whatever runs, before anything else is done.
 //
+// What a program outside has said to the person in the agent's name (notice.posted with By, no question for a permission) is no
+// message: it starts nothing and waits for no answer. The next call that is claimed is shown it, in its place among the messages,
+// and it is a part of that turn from then on; a new beginning drops what no call was shown.
+//
 // Next looks at orders, stop, full queue, turn, compaction, inbox, in this order.
 //
 // # A fork

@@ -11,12 +11,14 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
+	"github.com/jetclaw/jetclaw/schemas/noticev1"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 // TestScenarios plays testdata/*.txt: blocks of commands, "----", and what they print.
 //
 //	say ID TEXT · again ID TEXT (the same source key) · edit ID TEXT · ask ID VERB [ARGUMENT] · clock DURATION
+//	tell BY TEXT     a program outside says it to the person
 //	set NAME VALUE   a rule: mode, cap, full, debounce, rounds, tokens, cost, due, keep
 //	run W [gone]     worker W takes steps until it has to perform, is held, waits, or nothing is to be done
 //	done W TEXT · fail W TEXT · step W ID=TOOL[!REFUSAL]... · overflow W · summary W TEXT · nosummary W TEXT
@@ -70,6 +72,8 @@ func (g *stage) command(t *testing.T, line string) {
 	case "ask":
 		what, argument, _ := strings.Cut(text, " ")
 		g.fold(envelope.Event{ID: a, Body: messagev1.Control{Verb: messagev1.Verb(what), Argument: argument}})
+	case "tell":
+		g.fold(envelope.Event{Body: noticev1.Posted{Service: "outbox", By: a, Text: text}})
 	case "clock":
 		g.now = g.now.Add(duration(t, a))
 	case "set":

@@ -191,7 +191,11 @@ func (g *stage) history() {
 
 func (g *stage) entries(list []turn.Entry) {
 	for _, e := range list {
-		fmt.Fprintf(&g.out, "%s: %s\n", e.Role, e.Text)
+		who := string(e.Role)
+		if e.Beside != nil && e.Beside.Told != "" {
+			who = "told by " + e.Beside.Told
+		}
+		fmt.Fprintf(&g.out, "%s: %s\n", who, e.Text)
 		for _, c := range e.Calls {
 			fmt.Fprintf(&g.out, "  %s=%s done %v: %s\n", c.ID, c.Tool, c.Done, strings.TrimSpace(c.Result+" "+c.Note))
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the meaning of State. It changes with State or Apply, so that snapshots of another one are dropped.
-const Version = "6"
+const Version = "7"
 
 // Bounds of the fold. They are constants, not configuration: a fold must not depend on who folds.
 const (
@@ -29,6 +29,7 @@ const (
 type State struct {
 	Inbox      []Item      `json:"inbox,omitempty"`      // not yet answered, in arrival order; the running turn's messages included
 	Turn       *Turn       `json:"turn,omitempty"`       // the one that runs; never written through
+	Told       []Told      `json:"told,omitempty"`       // what programs outside have said, oldest first, at most maxTold; no model was shown it yet
 	Stop       *Stop       `json:"stop,omitempty"`       // asked for and not carried out yet; never written through
 	Orders     []Order     `json:"orders,omitempty"`     // commands that are answered at once, oldest first
 	Past       []Exchange  `json:"past,omitempty"`       // finished turns since the last compaction, oldest first, about Kept bytes

@@ -30,7 +30,11 @@ func (b *builder) place(ev envelope.Event) *Entry {
 	case deliveryv1.Event:
 		return b.deliveryEvent(ev, body)
 	case noticev1.Posted:
-		return b.leaf(b.answered(body.Answers), ev, "notice of "+body.Service+": "+body.Text)
+		from := "notice of " + body.Service
+		if body.By != "" {
+			from = "said by the program " + body.By + " in the agent's name"
+		}
+		return b.leaf(b.answered(body.Answers), ev, from+": "+body.Text)
 	case accessv1.Event:
 		return b.leaf(nil, ev, accessText(body))
 	case envelope.Unknown:
@@ -70,6 +74,12 @@ func (b *builder) message(ev envelope.Event, body messagev1.Event) *Entry {
 		return b.leaf(nil, ev, fmt.Sprintf("cannot be read, from %s.%s: %s (%d bytes): %s", m.Channel, m.Account, m.Source, m.Bytes, m.Reason))
 	case messagev1.Decision:
 		return b.leaf(b.decisionFor(m.Approval), ev, submitted(m))
+	case messagev1.PermissionAnswer:
+		verdict := "no"
+		if m.Allow {
+			verdict = "yes"
+		}
+		return b.leaf(nil, ev, verdict+" to the question "+m.Request+" of a program outside, by "+person(m.From))
 	}
 	return b.leaf(nil, ev, "")
 }

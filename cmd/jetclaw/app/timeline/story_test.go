@@ -284,6 +284,10 @@ func outside() *story {
 	}).after(second)
 	s.add("e1", "", messagev1.Edited{Message: "m1", From: ada, Text: "look there"}).after(second)
 	s.add("r1", "", messagev1.Reacted{From: ada, Native: "5", Emoji: []string{"👍"}})
+	s.add("o1", "", noticev1.Posted{Service: "outbox", Text: "May I run the tests?", By: "mcp:claude-code", Permission: &noticev1.Permission{
+		Request: "abcde", Tool: "Bash", Expires: noon.Add(time.Hour),
+	}})
+	s.add("o2", "", messagev1.PermissionAnswer{From: ada, Request: "abcde", Allow: true})
 	s.add("r2", "", messagev1.Reacted{From: ada, Native: "5", Removed: []string{"👍"}})
 	s.add("f1", "", messagev1.Refused{From: ada, Reason: messagev1.TooLarge, Detail: "send at most 65536", Bytes: 70000, Tell: true})
 	s.add("q1", "", messagev1.Quarantined{Channel: "telegram", Account: "mybot", Source: "900001", Reason: "message.date is a string", Bytes: 14, Data: "{}"})

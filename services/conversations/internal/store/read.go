@@ -123,6 +123,7 @@ func scanMessage(scan scanner, more ...any) (conversation.Message, error) {
 // Page says which messages of a session.
 type Page struct {
 	Key           int64  // of the session
+	ID            string // only the one with this id; "": all
 	After, Before uint64 // between these cursors, without them; a Before of 0 is the end
 	Oldest        bool   // those next to After; else those next to Before
 	Limit         int
@@ -137,6 +138,7 @@ func (s *Store) Messages(ctx context.Context, p Page) (list []conversation.Messa
 	}
 	w := where{}
 	w.add(true, "session = ?", p.Key)
+	w.add(p.ID != "", "id = ?", p.ID)
 	w.add(p.After > 0, "cursor > ?", p.After)
 	w.add(p.Before > 0, "cursor < ?", p.Before)
 	w.args = append(w.args, p.Limit+1)

@@ -180,6 +180,9 @@ func (c *clerk) allowed(ctx context.Context, l letter, v access.Verdict) error {
 		return err
 	}
 	o, err := c.submit(ctx, l, v)
+	if err == nil && o.receipt.Passed {
+		c.seen(ctx, l)
+	}
 	if err != nil || o.refused != nil || len(l.parts) < 2 {
 		return err
 	}

@@ -48,6 +48,7 @@ type house struct {
 	submit func(ctx context.Context, r wire.Request) error // before it is in the journal; nil: nothing
 	judge  func(a access.Attempt) error
 	reply  func(r wire.ReplyRequest) (wire.Reply, error)
+	passes string // the text that answers a program's question
 	keep   func() error
 	lost   chan struct{} // closing it takes the leases away
 }
@@ -133,7 +134,7 @@ func (h *house) Submit(ctx context.Context, r wire.Request) (wire.Receipt, error
 		h.known[key] = len(h.requests)
 		h.change()
 	}
-	receipt.Cursor = uint64(h.known[key])
+	receipt.Cursor, receipt.Passed = uint64(h.known[key]), h.passes == string(r.Text) && r.Text != ""
 	return receipt, nil
 }
 

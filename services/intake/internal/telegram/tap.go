@@ -3,6 +3,7 @@ package telegram
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,6 +64,22 @@ func (c *clerk) became(ctx context.Context, o outcome) (text string, alert bool)
 	return cmp.Or(r.Text, taken), r.Status != wire.Completed || r.Decision == ""
 }
 
+// noted is the reaction to what was passed on: one that every chat allows unless it allows none.
+const noted = "👍"
+
+// seen shows in the background that a message was taken as what it is: nothing else will be said to it. Lossy.
+func (c *clerk) seen(ctx context.Context, l letter) {
+	id, err := strconv.ParseInt(l.request.Native, 10, 64)
+	if err != nil {
+		return
+	}
+	c.behind(ctx, "reaction", func(ctx context.Context) error {
+		limit, cancel := context.WithTimeout(ctx, c.pace.Answer)
+		defer cancel()
+		return c.api.React(limit, l.attempt.Chat, id, noted)
+	})
+}
+
 // answer tells a person in the background. It is told once: a query that is too old (as after a restart) cannot be answered.
 func (c *clerk) answer(ctx context.Context, query, text string, alert bool) {
 	c.inBackground(ctx, query, func(context.Context) (string, bool) { return text, alert })
@@ -70,25 +87,29 @@ func (c *clerk) answer(ctx context.Context, query, text string, alert bool) {
 
 // inBackground answers a tap with what ask returns, while its update is done already. Where too many wait, nothing is asked.
 func (c *clerk) inBackground(ctx context.Context, query string, ask func(context.Context) (text string, alert bool)) {
+	c.behind(ctx, "answer to a tap", func(ctx context.Context) error {
+		text, alert := ask(ctx)
+		text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.pace.Answer)
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() { time.AfterFunc(goodbye, cancel) })
+		defer stop()
+		return c.api.AnswerCallback(limit, query, text, alert)
+	})
+}
+
+// behind tells a person something while its update is done already. Where too much waits, it is not told.
+func (c *clerk) behind(ctx context.Context, what string, do func(context.Context) error) {
 	select {
 	case c.answering <- struct{}{}:
 	default:
-		c.log.Debug("telegram: a tap is not answered, too many wait")
+		c.log.Debug("telegram: a person is not told, too many wait", "what", what)
 		return
 	}
 	c.background.Go(func() {
 		defer func() { <-c.answering }()
-		err := c.contained(func() error {
-			text, alert := ask(ctx)
-			text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.pace.Answer)
-			defer cancel()
-			stop := context.AfterFunc(ctx, func() { time.AfterFunc(goodbye, cancel) })
-			defer stop()
-			return c.api.AnswerCallback(limit, query, text, alert)
-		})
-		if err != nil {
-			c.log.Debug("a tap on a telegram button was not answered", "error", err)
+		if err := c.contained(func() error { return do(ctx) }); err != nil {
+			c.log.Debug("telegram: a person was not told", "what", what, "error", err)
 		}
 	})
 }

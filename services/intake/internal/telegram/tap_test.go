@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -166,5 +167,27 @@ func (h *house) submitFails(err error) {
 	h.submit = nil
 	if err != nil {
 		h.submit = func(context.Context, wire.Request) error { return err }
+	}
+}
+
+// TestReactsToWhatIsPassedOn: nothing else is said to an answer to a program's question; to other messages nothing is shown.
+func TestReactsToWhatIsPassedOn(t *testing.T) {
+	s, h := fake(t, faketelegram.Options{}), newHouse()
+	h.passes = "yes abcde"
+	run(t, h, s.URL())
+	s.Say("", faketelegram.Private(ann), ann, "hello")
+	id := s.Say("", faketelegram.Private(ann), ann, "yes abcde")
+	reactions := func(s *faketelegram.Server) (all []faketelegram.Call) {
+		for _, c := range s.Calls() {
+			if c.Method == "setMessageReaction" {
+				all = append(all, c)
+			}
+		}
+		return all
+	}
+	until(t, s, "a reaction", func(s *faketelegram.Server) bool { return len(reactions(s)) > 0 })
+	got := reactions(s)
+	if len(got) != 1 || got[0].Status != 200 || got[0].Chat != ann.ID || got[0].Params["message_id"] != strconv.Itoa(id) {
+		t.Errorf("%+v, the message is %d", got, id)
 	}
 }

@@ -58,6 +58,8 @@ type Receipt struct {
 	Session   session.ID `json:"session"`
 	Cursor    uint64     `json:"cursor"` // of the event
 	Status    Status     `json:"status"` // pending at first, completed for an edit; a repeat is told what became of it
+	// Passed says that it was the answer to a program's question, and is passed on to that.
+	Passed bool `json:"-"`
 }
 
 // ReplyRequest asks what became of a message, and waits for it when it is pending (svc.intake.reply).
