@@ -43,9 +43,12 @@ type channel struct {
 	send func(ctx context.Context, method string, params any) error
 	asks chan json.RawMessage // of the client; what does not fit is dropped, and its own question stands
 
+	ready chan struct{} // closed once it is known who the client is
+
 	mu    sync.Mutex
 	name  string       // guarded by mu; of the client
-	on    bool         // guarded by mu: the client is there, and wants it
+	on    bool         // guarded by mu: it wants to be told
+	met   bool         // guarded by mu: ready is closed
 	place session.ID   // guarded by mu; where an approver has written last, alone with the agent
 	open  []permission // guarded by mu, oldest first
 }
@@ -64,15 +67,19 @@ type channelParams struct {
 const maxAsks = 16 // questions of the client that wait to be passed on
 
 func newChannel(b *Bridge, send func(context.Context, string, any) error) *channel {
-	return &channel{b: b, send: send, asks: make(chan json.RawMessage, maxAsks), name: "mcp"}
+	return &channel{b: b, send: send, asks: make(chan json.RawMessage, maxAsks), ready: make(chan struct{}), name: "mcp"}
 }
 
 // initialized learns who the client is, and whether it wants to be told.
 func (c *channel) initialized(_ context.Context, r *mcp.InitializedRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.name = clientOf(r.Session)
+	c.name = clientOf(r.Session, nil)
 	c.on = c.b.config.Claude == On || isClaude(r.Session.InitializeParams())
+	if !c.met {
+		c.met = true
+		close(c.ready)
+	}
 }
 
 // take queues a question of the client. It must not block: whatever else the client says waits behind it.
@@ -99,6 +106,11 @@ func (c *channel) run(ctx context.Context) {
 			}
 		}
 	})
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return
+	}
 	c.b.push(ctx, []event.Type{event.MessageType, event.PermissionEnd}, func(ctx context.Context, e event.Event) {
 		switch m := e.Body.(type) {
 		case event.Message:

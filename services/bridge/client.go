@@ -256,7 +256,7 @@ func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	q := submitQuestion{Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session)}, Key: rand.Text(), Text: "!tool " + r.Params.Name + " " + string(args)}
+	q := submitQuestion{Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(), Text: "!tool " + r.Params.Name + " " + string(args)}
 	got, err := ask[submitReceipt](ctx, c.b.line, intake, "submit", q)
 	if err != nil {
 		return failed(err), nil

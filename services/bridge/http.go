@@ -52,12 +52,13 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener, c HTTPConfig) er
 	if err != nil {
 		return err
 	}
+	beside, end := context.WithCancel(context.WithoutCancel(ctx)) // it goes on while calls under way come to their end
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		run(ctx)
+		run(beside)
 	}()
-	defer func() { cancel(); <-done }()
+	defer func() { end(); <-done }()
 	server := &http.Server{
 		Handler: b.guard(handler, c), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
@@ -81,12 +82,15 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener, c HTTPConfig) er
 	return fmt.Errorf("serve MCP on %s: %w", l.Addr(), err)
 }
 
-// handler answers the protocol, of both eras at one URL, and run is what has to run beside it.
+// handler answers the protocol, of both eras at one URL, and run is what has to run beside it. With run its sessions end, so that
+// nothing may be asked any more by then.
 func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error) {
 	s, keep, err := b.serverOf(options{})
 	if err != nil {
 		return nil, nil, err
 	}
+	over, end := context.WithCancel(context.Background())
+	s.AddReceivingMiddleware(until(over))
 	server := func(*http.Request) *mcp.Server { return s }
 	stateful := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Logger: b.log, SessionTimeout: sessionTime, MaxRequestBodyBytes: maxBody,
@@ -94,7 +98,7 @@ func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error
 	stateless := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Logger: b.log, Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(eraHeader) >= statelessEra {
 			stateless.ServeHTTP(w, r)
 			return
@@ -104,7 +108,26 @@ func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error
 			return
 		}
 		stateful.ServeHTTP(w, r)
-	}), keep, nil
+	})
+	return h, func(ctx context.Context) {
+		keep(ctx)
+		end()
+		for session := range s.Sessions() {
+			_ = session.Close() // its client has been cut off already
+		}
+	}, nil
+}
+
+// until ends calls under way with a context: they live as long as their session, which waits for them before it closes.
+func until(over context.Context) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(over, cancel)()
+			return next(ctx, method, r)
+		}
+	}
 }
 
 func count(s *mcp.Server) int {

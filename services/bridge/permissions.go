@@ -112,7 +112,7 @@ func (b *Bridge) permissionsRespond(ctx context.Context, r *mcp.CallToolRequest,
 		Already bool   `json:"already"`
 		Text    string `json:"text"`
 	}](ctx, b.line, approvals, "decide", decideQuestion{
-		Approval: v.Approval, Session: v.Session, Decision: callv1.Decision(in.Decision), Reason: in.Reason, Via: clientOf(r.Session),
+		Approval: v.Approval, Session: v.Session, Decision: callv1.Decision(in.Decision), Reason: in.Reason, Via: clientOf(r.Session, r.Extra),
 	})
 	if err != nil {
 		return nil, respondOut{}, err

@@ -8,14 +8,14 @@ import (
 	"github.com/jetclaw/jetclaw/services/bridge/event"
 )
 
-// push calls do for events of some types, in order, from now on until ctx ends. Nothing is queued for it: it reads on from its own
+// push calls do for events of some types, in order, from where this server began on until ctx ends. Nothing is queued for it: it reads on from its own
 // cursor, from memory or the journal, however slow do is.
 func (b *Bridge) push(ctx context.Context, types []event.Type, do func(context.Context, event.Event)) {
 	q := query{types: types, limit: pollMost}
 	for {
 		changed := b.reader.news()
-		if _, upto, ok := b.reader.ends(); ok {
-			q.after = upto
+		if start, _, ok := b.reader.ends(); ok {
+			q.after = start
 			break
 		}
 		select {

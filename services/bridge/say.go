@@ -14,7 +14,6 @@ func said(line string, out any, all bool) *mcp.CallToolResult {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
 		if err := e.Encode(out); err == nil { // what cannot be written the structured content will say
 			line += "\n\n" + string(bytes.TrimSpace(b.Bytes()))
 		}

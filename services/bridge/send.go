@@ -57,7 +57,7 @@ func (b *Bridge) messagesSend(ctx context.Context, r *mcp.CallToolRequest, in se
 	if in.Key == "" {
 		in.Key = rand.Text() // so that asking once more, after a restart of jetclaw, sends nothing twice
 	}
-	got, err := ask[sendReceipt](ctx, b.line, outbox, "send", sendQuestion{Session: string(id), Text: in.Text, Key: in.Key, By: clientOf(r.Session)})
+	got, err := ask[sendReceipt](ctx, b.line, outbox, "send", sendQuestion{Session: string(id), Text: in.Text, Key: in.Key, By: clientOf(r.Session, r.Extra)})
 	if err != nil {
 		return nil, sendOut{}, notThere(id, err)
 	}
@@ -115,23 +115,30 @@ func (b *Bridge) fate(ctx context.Context, id session.ID, out *sendOut, limit ti
 	}
 }
 
-// clientOf is what the program at the other end is called in the journal. It has named itself so: nothing is decided by it.
-func clientOf(s *mcp.ServerSession) string {
-	name := ""
+// clientOf is what the program at the other end is called in the journal: by the name of its token, where it has one, and by the name
+// that it gives itself, which proves nothing. extra may be nil.
+func clientOf(s *mcp.ServerSession, extra *mcp.RequestExtra) string {
+	name := "mcp"
+	if extra != nil && extra.TokenInfo != nil {
+		token, _, _ := strings.Cut(extra.TokenInfo.UserID, "/")
+		name += ":" + plain(token)
+	}
 	if s != nil {
-		if p := s.InitializeParams(); p != nil && p.ClientInfo != nil {
-			name = p.ClientInfo.Name
+		if p := s.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
+			name += ":" + plain(p.ClientInfo.Name)
 		}
 	}
+	return name
+}
+
+// plain keeps a name to what can be read anywhere, and short.
+func plain(name string) string {
+	const most = 40
 	name = strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
+		if r <= ' ' || r > '~' || r == ':' {
 			return '-'
 		}
 		return r
 	}, name)
-	const most = 60
-	if name == "" {
-		return "mcp"
-	}
-	return "mcp:" + name[:min(len(name), most)]
+	return name[:min(len(name), most)]
 }

@@ -30,16 +30,16 @@ func (b *Bridge) newServer(o options) (*mcp.Server, error) {
 	if o.experimental != nil {
 		text += channelInstructions
 	}
-	options := &mcp.ServerOptions{
+	settings := &mcp.ServerOptions{
 		Instructions: text, Logger: b.log, SupportedProtocolVersions: o.versions, InitializedHandler: o.initialized,
 		Capabilities:     &mcp.ServerCapabilities{Experimental: o.experimental, Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true}},
 		SubscribeHandler: b.subscribe, UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		SetCacheable: private,
 	}
 	if b.extend != nil {
-		b.extend.options(options)
+		b.extend.options(settings)
 	}
-	s := mcp.NewServer(&mcp.Implementation{Name: "jetclaw", Title: "jetclaw", Version: b.config.Version}, options)
+	s := mcp.NewServer(&mcp.Implementation{Name: "jetclaw", Title: "jetclaw", Version: b.config.Version}, settings)
 	for _, add := range b.tools() {
 		if err := add(s); err != nil {
 			return nil, err
@@ -146,25 +146,39 @@ func add[In, Out any](t tool, h mcp.ToolHandlerFor[In, Out]) func(*mcp.Server) e
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
-		for name, p := range in.Properties { // a list that may be left out is not null
-			if slices.Contains(p.Types, "null") {
-				p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
-				p.Type, p.Types = p.Types[0], nil
-			}
+		definite(in)
+		for name, p := range in.Properties {
 			if bound := t.bounds[name]; bound != nil {
 				bound(p)
 			}
 		}
 		out, err := jsonschema.For[Out](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-			reflect.TypeFor[event.Event](): eventSchema(), reflect.TypeFor[json.RawMessage](): {},
+			reflect.TypeFor[event.Event](): eventSchema(), reflect.TypeFor[json.RawMessage](): {Description: "any JSON"},
 		}})
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
+		definite(out)
 		mcp.AddTool(s, &mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.description, Annotations: t.hints, InputSchema: in, OutputSchema: out,
 		}, h)
 		return nil
+	}
+}
+
+// definite takes null out of a schema where it never stands: a list is empty instead, and what may be left out is left out. There are
+// clients that take no property of two types.
+func definite(s *jsonschema.Schema) {
+	for name, p := range s.Properties {
+		list, optional := slices.Contains(p.Types, "array"), !slices.Contains(s.Required, name)
+		if slices.Contains(p.Types, "null") && (list || optional) {
+			p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
+			p.Type, p.Types = p.Types[0], nil
+		}
+		definite(p)
+	}
+	if s.Items != nil {
+		definite(s.Items)
 	}
 }
 

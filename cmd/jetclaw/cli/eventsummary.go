@@ -31,6 +31,9 @@ func summary(body envelope.Body) string {
 	case accessv1.Event:
 		return accessSummary(b)
 	case noticev1.Posted:
+		if b.By != "" {
+			return oneLine(b.By + ": " + b.Text)
+		}
 		return oneLine(b.Text)
 	case envelope.Unknown:
 		return "cannot be decoded: " + oneLine(b.Err.Error())
@@ -48,6 +51,12 @@ func messageSummary(body messagev1.Event) string {
 		return fmt.Sprintf("%s: %s (%d bytes)", b.From.ID, b.Reason, b.Bytes)
 	case messagev1.Decision:
 		return strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", b.From.ID, b.Decision, b.Approval, oneLine(b.Reason)))
+	case messagev1.PermissionAnswer:
+		answer := "no"
+		if b.Allow {
+			answer = "yes"
+		}
+		return fmt.Sprintf("%s: %s %s", b.From.ID, answer, oneLine(b.Request))
 	case messagev1.Reacted:
 		return fmt.Sprintf("%s: %s on %s", b.From.ID, orDash(strings.Join(b.Emoji, " ")), b.Native)
 	case messagev1.Quarantined:
