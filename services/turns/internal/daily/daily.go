@@ -87,7 +87,10 @@ func (a *Accounts) run(ctx context.Context) error {
 	close(a.read)
 	for {
 		err := a.journal.Follow(ctx, a.rest(begin), a.add)
-		if !away(err) || ctx.Err() != nil {
+		if ctx.Err() != nil { // it may end while the journal is being asked
+			return nil
+		}
+		if !away(err) {
 			return err
 		}
 		select {

@@ -60,7 +60,7 @@ func (Model) Generate(_ context.Context, r model.Request, _ func(string)) (model
 		}
 		return a, nil
 	}
-	if name, arguments, ok := notation.Call(last.Text); ok && name != "" {
+	if name, arguments, ok := notation.Call(last.Text); ok && name != "" && last.Role == turn.User {
 		a.Calls = []model.RawCall{{Tool: name, Arguments: arguments}}
 		return a, nil
 	}

@@ -38,7 +38,7 @@ func TestGenerate(t *testing.T) {
 		"a result is never a call":    {result(`!tool now {}`), `!tool now {}`, ""},
 		"a result is not cut":         {result(long), long, ""},
 		"a result of nothing":         {result(" \n"), "(no output)", ""},
-		"what an assistant said once": {model.Message{Role: turn.Assistant, Text: "x"}, relay.Expected, ""},
+		"what an assistant said once": {model.Message{Role: turn.Assistant, Text: "!tool now"}, relay.Expected, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := ask(t, model.Request{Messages: []model.Message{user("!tool before"), c.last}})
