@@ -25,7 +25,6 @@ import (
 // goroutine of the services.
 type program struct {
 	t       *testing.T
-	ctx     context.Context
 	conn    *bus.Conn
 	session session.ID
 }
@@ -33,7 +32,7 @@ type program struct {
 // say sends a message and returns its id.
 func (p program) say(text string) string {
 	p.t.Helper()
-	r, err := bus.Ask[intake.Receipt](p.ctx, p.conn, "intake", "submit", intake.Request{
+	r, err := bus.Ask[intake.Receipt](p.t.Context(), p.conn, "intake", "submit", intake.Request{
 		Session: string(p.session), From: messagev1.Sender{ID: "local"}, Text: intake.Text(text),
 	})
 	if err != nil {
@@ -46,7 +45,7 @@ func (p program) say(text string) string {
 func (p program) reply(message string, r intake.ReplyRequest) intake.Reply {
 	p.t.Helper()
 	r.Session, r.MessageID, r.WaitMS = string(p.session), message, 9000
-	got, err := bus.Ask[intake.Reply](p.ctx, p.conn, "intake", "reply", r)
+	got, err := bus.Ask[intake.Reply](p.t.Context(), p.conn, "intake", "reply", r)
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -66,7 +65,7 @@ func (p program) results(message string) (found []callv1.Completed) {
 
 func (p program) history() []envelope.Event {
 	p.t.Helper()
-	events, err := p.conn.History(p.ctx, p.session, 0)
+	events, err := p.conn.History(p.t.Context(), p.session, 0)
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -105,9 +104,9 @@ func TestAProgramOutside(t *testing.T) {
 	var parked string
 	in := func(fn func(p program)) {
 		t.Helper()
-		err := e.WithServices(t.Context(), func(ctx context.Context, c Client) error {
+		err := e.WithServices(t.Context(), func(_ context.Context, c Client) error {
 			p := claude
-			p.ctx, p.conn = ctx, c.Conn
+			p.conn = c.Conn
 			fn(p)
 			return nil
 		})
@@ -153,7 +152,7 @@ func TestAProgramOutside(t *testing.T) {
 			t.Errorf("%+v", r)
 			return
 		}
-		_, err := bus.Ask[approvals.DecideAnswer](p.ctx, p.conn, "approvals", "decide", approvals.DecideRequest{
+		_, err := bus.Ask[approvals.DecideAnswer](p.t.Context(), p.conn, "approvals", "decide", approvals.DecideRequest{
 			Approval: r.Approvals[0].ID, Decision: callv1.AllowOnce,
 		})
 		if err != nil {
@@ -184,7 +183,7 @@ func TestAProgramOutside(t *testing.T) {
 // testOffered: a program is told of what it may use, and of nothing else.
 func testOffered(p program) {
 	p.t.Helper()
-	list, err := bus.Ask[tools.Explained](p.ctx, p.conn, "tools", "explain", tools.ExplainRequest{Agent: "claude", Client: true})
+	list, err := bus.Ask[tools.Explained](p.t.Context(), p.conn, "tools", "explain", tools.ExplainRequest{Agent: "claude", Client: true})
 	var names []string
 	for _, c := range list.Tools {
 		for _, tool := range c.Tools {
@@ -194,7 +193,7 @@ func testOffered(p program) {
 	if got := strings.Join(names, " "); err != nil || got != "read_attachment read_file read_result remember" {
 		p.t.Errorf("%s, %v", got, err)
 	}
-	_, err = bus.Ask[tools.Explained](p.ctx, p.conn, "tools", "explain", tools.ExplainRequest{Agent: config.MainAgent, Client: true})
+	_, err = bus.Ask[tools.Explained](p.t.Context(), p.conn, "tools", "explain", tools.ExplainRequest{Agent: config.MainAgent, Client: true})
 	if fault.KindOf(err) != fault.NotFound {
 		p.t.Errorf("main: %v", err)
 	}

@@ -87,8 +87,10 @@ func (a *Accounts) run(ctx context.Context) error {
 	close(a.read)
 	for {
 		err := a.journal.Follow(ctx, a.rest(begin), a.add)
-		if ctx.Err() != nil { // it may end while the journal is being asked
+		select {
+		case <-ctx.Done(): // perhaps while the journal was being asked
 			return nil
+		default:
 		}
 		if !away(err) {
 			return err
