@@ -14,5 +14,6 @@
 // at once, with until when: nothing waits silently.
 //
 // Endpoints: svc.tools.judge (approvals asks what would run before it is signed), svc.tools.version (of the policy, so that
-// what is parked can be voided), svc.tools.explain (for people: which rule decides, and why).
+// what is parked can be voided), svc.tools.explain (for people: which rule decides, and why; and which tools there are, or an agent may
+// use at all).
 package tools

@@ -94,6 +94,10 @@ func (s *Service) answerVersion(_ context.Context, data []byte) (any, error) {
 type ExplainRequest struct {
 	Calls []Case `json:"calls,omitempty"`
 	After string `json:"after,omitempty"`
+	// Agent has only those tools listed that this agent may use at all.
+	Agent string `json:"agent,omitempty"`
+	// Client asks that Agent is a client agent; else the answer is fault.NotFound.
+	Client bool `json:"client,omitempty"`
 	// Policy stands in for the running one, to try it.
 	Policy *Policy `json:"policy,omitempty"`
 }
@@ -134,7 +138,14 @@ func (s *Service) answerExplain(ctx context.Context, data []byte) (any, error) {
 			return nil, fault.New(fault.Invalid, "%w", err)
 		}
 	}
+	if r.Client && !g.Client(r.Agent) {
+		return nil, fault.New(fault.NotFound, "there is no client agent %q: add agents.%s: {client: true, tools: {allow: [...]}} to jetclaw.yaml",
+			r.Agent, r.Agent)
+	}
 	if len(r.Calls) == 0 {
+		if r.Agent != "" {
+			all = g.Usable(r.Agent, all)
+		}
 		some, more := page(all, r.After)
 		return Explained{Tools: some, More: more}, nil
 	}

@@ -276,6 +276,43 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestToolsOfAnAgent: those that it may use at all.
+func TestToolsOfAnAgent(t *testing.T) {
+	h := newHouse(t, Config{
+		Agents: map[string]Agent{"claude": {Client: true, Allow: []string{"l*"}}, "codex": {Client: true}, "poet": {Deny: []string{"look"}}},
+		Policy: Policy{Deny: []Rule{{Tool: "fetch", Agent: "poet"}}},
+	})
+	h.publish(catalogue())
+	for _, c := range []struct {
+		r     ExplainRequest
+		tools string
+		fails fault.Kind
+	}{
+		{ExplainRequest{Agent: "claude", Client: true}, "look", ""},
+		{ExplainRequest{Agent: "claude"}, "look", ""},
+		{ExplainRequest{Agent: "codex", Client: true}, "", ""},
+		{ExplainRequest{Agent: "poet"}, "send", ""},
+		{ExplainRequest{Agent: "stranger"}, "look send fetch", ""},
+		{ExplainRequest{Agent: "poet", Client: true}, "", fault.NotFound},
+		{ExplainRequest{Agent: "stranger", Client: true}, "", fault.NotFound},
+		{ExplainRequest{Client: true}, "", fault.NotFound},
+	} {
+		got, err := bus.Ask[Explained](t.Context(), h.approvals, "tools", "explain", c.r)
+		var names []string
+		for _, c := range got.Tools {
+			for _, tool := range c.Tools {
+				names = append(names, tool.Name)
+			}
+		}
+		if fault.KindOf(err) != c.fails && err != nil || c.fails != "" && err == nil || strings.Join(names, " ") != c.tools {
+			t.Errorf("%+v: %q, %v", c.r, names, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "add agents."+c.r.Agent+": {client: true, tools: {allow: [...]}} to jetclaw.yaml") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestPages: whatever executors offer, all of it can be listed.
 func TestPages(t *testing.T) {
 	sized := func(name string, n int) toolv1.Catalogue {

@@ -21,11 +21,14 @@ const MainAgent = "main"
 
 // Agent is one persona. The zero value of a field takes the default.
 type Agent struct {
+	// Client says that it is a program outside, which sends its tool calls as messages. It has no model, no prompt, no budget and
+	// no queue mode of its own, whatever is said of them here, and where Allow is empty it may use no tool.
+	Client       bool
 	Model        string   // reference; required with a catalog of several models
 	Fallbacks    []string // asked in order when it cannot answer
 	Instructions string   // what the model is told first; "": DefaultInstructions
 	Workspace    string   // folder of its files and skills; "": none
-	Allow, Deny  []string // names of tools that it is offered, with * and ?: all where Allow is empty, none of Deny
+	Allow, Deny  []string // names of tools that it is offered, with * and ?: all where Allow is empty (see Client), none of Deny
 	Window       int      // tokens that a request and its answer may have together; 0: by the model
 	Limits       turn.Limits
 	Queue        turn.Queue
@@ -77,6 +80,9 @@ type agents map[string]*agent
 // newAgents fills in defaults and checks.
 func newAgents(configured map[string]Agent, c Catalog, prices price.Table, secrets []string) (agents, error) {
 	list := agents{}
+	if configured[MainAgent].Client {
+		return nil, fmt.Errorf("agent %s: it stands in for agents that are not configured, and cannot be a client", MainAgent)
+	}
 	for name, a := range configured {
 		made, err := newAgent(a, c, prices, secrets)
 		if err != nil {
@@ -95,6 +101,9 @@ func newAgents(configured map[string]Agent, c Catalog, prices price.Table, secre
 }
 
 func newAgent(a Agent, c Catalog, prices price.Table, secrets []string) (*agent, error) {
+	if a.Client {
+		return newClient(a, secrets)
+	}
 	if a.Instructions == "" {
 		a.Instructions = DefaultInstructions
 	}
@@ -126,15 +135,21 @@ func newAgent(a Agent, c Catalog, prices price.Table, secrets []string) (*agent,
 	if err := made.rules.Validate(); err != nil {
 		return nil, err
 	}
-	if a.Workspace != "" {
-		if err := workspace.Ensure(a.Workspace); err != nil {
-			return nil, fmt.Errorf("workspace: %w", err)
-		}
-		if made.space, err = workspace.Open(a.Workspace, secrets...); err != nil {
-			return nil, fmt.Errorf("workspace: %w", err)
-		}
+	return made, made.open(secrets)
+}
+
+// open makes the workspace where there is none.
+func (a *agent) open(secrets []string) (err error) {
+	if a.Workspace == "" {
+		return nil
 	}
-	return made, nil
+	if err := workspace.Ensure(a.Workspace); err != nil {
+		return fmt.Errorf("workspace: %w", err)
+	}
+	if a.space, err = workspace.Open(a.Workspace, secrets...); err != nil {
+		return fmt.Errorf("workspace: %w", err)
+	}
+	return nil
 }
 
 // unknownWindow is what a model is trusted with when nobody says how long its window is, in tokens.

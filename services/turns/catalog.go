@@ -16,6 +16,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns/internal/offline"
 	"github.com/jetclaw/jetclaw/services/turns/internal/openai"
 	"github.com/jetclaw/jetclaw/services/turns/internal/pricedata"
+	"github.com/jetclaw/jetclaw/services/turns/internal/relay"
 	"github.com/jetclaw/jetclaw/services/turns/price"
 )
 
@@ -30,6 +31,9 @@ const (
 
 // OfflineProvider is the provider of the built-in model. It is always there.
 const OfflineProvider = "offline"
+
+// RelayProvider is the provider of the model that client agents have, and nobody else: no reference of a catalog leads to it.
+const RelayProvider = relay.Provider
 
 // Provider is one model API.
 type Provider struct {
@@ -73,7 +77,7 @@ func (l *listed) Identity() string { return l.identity }
 func NewCatalog(c CatalogConfig) (*Models, error) {
 	m := &Models{c: c, by: map[string]*listed{}}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
-		if name == "" || name == OfflineProvider || strings.Contains(name, "/") {
+		if name == "" || name == OfflineProvider || name == RelayProvider || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("a provider cannot be called %q", name)
 		}
 		if _, err := m.build(name, "any"); err != nil {

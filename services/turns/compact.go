@@ -27,7 +27,7 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 	}
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
-	got, err := c.route.Generate(call, c.chain(a, s), func(m Model) model.Request {
+	got, err := c.generate(call, w, a, func(m Model) model.Request {
 		window := a.window(m, c.prices)
 		if s.Room > 0 {
 			window = min(window, s.Room)

@@ -20,11 +20,13 @@
 //	offer/               which tools a model is offered, and their names and schemas as its provider takes them
 //	price/, ledger/      what it costs, what was used
 //	agent.go             personas: from configuration to rules
+//	client.go            agents that are programs outside
 //	catalog.go           models by reference
 //	album.go, vision.go  pictures: loaded just before a call; which models can see
 //	shelf.go, dialect.go the catalogue of tools; what a model's provider understands
 //	internal/router      which model is asked: fallbacks, and models on hold
 //	internal/openai, internal/anthropic, internal/provider, internal/offline    the adapters
+//	internal/relay       what stands in for the model of a program outside
 //	internal/workspace   files and skills of an agent
 //	internal/daily       budgets of the day
 //
@@ -44,6 +46,10 @@
 //   - Pictures are references until the call that shows them. One that cannot be loaded, or that the provider refuses, is a line
 //     that says so; none of them fails a turn, and no summary holds one.
 //   - The same call that fails in three steps of a turn ends it.
+//   - A client agent is a program outside. Each of its messages is one tool call, in a turn of its own, in their order, and the
+//     answer is the result to the letter. It is offered what it may use by name, nothing unless that is configured; its calls take the way
+//     of all others, and no model is ever asked about them, whatever its session or a person chooses. In the channel of such programs
+//     a message to another agent fails at once.
 //   - The text of a running answer is on live.<session> as Delta, lossy.
 //   - A fork (svc.turns.fork) is one event, the first of a new session in the terminal, which has the past of another one in
 //     it; that one is only read. It goes on by itself with what was open. Nothing that a person had allowed there is allowed in it.

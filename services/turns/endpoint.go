@@ -61,7 +61,7 @@ func (s *Service) answerContext(ctx context.Context, data []byte) (any, error) {
 	}
 	a := s.calls.agents.of(id)
 	out := Context{Session: id, Cursor: cursor, Models: a.chain(state)}
-	m, err := s.calls.models.Model(out.Models[0])
+	m, err := s.calls.model(a, out.Models[0])
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%w", err)
 	}

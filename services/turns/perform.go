@@ -12,6 +12,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus/actor"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/internal/relay"
 	"github.com/jetclaw/jetclaw/services/turns/internal/router"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/offer"
@@ -58,18 +59,18 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	}
 	a := c.agents.of(w.Session)
 	out := turnv1.Outcome{Turn: t.ID, Round: t.Claim.Round, Attempt: t.Claim.Attempt}
-	if c.daily != nil {
+	if c.daily != nil && !a.Client {
 		if text, over := c.daily.Check(ctx, w.Session.Agent(), time.Now()); over {
 			return turnv1.Failed{Outcome: out, Answers: t.Messages, Cause: turnv1.OverBudget, Text: text}, nil
 		}
 	}
 	call, cancel := c.within(ctx, a, w.Deadline)
 	defer cancel()
-	c.shelf.refresh(call, t.Claim.Round > 1)
+	c.shelf.refresh(call, t.Claim.Round > 1 || a.Client) // a client calls what it was told of a moment ago
 	stream := newDeltas(c.live, w.Session, t)
 	var plan prompt.Plan
 	pictures := album{files: c.files, session: w.Session, log: c.log}
-	got, err := c.route.Generate(call, c.chain(a, w.State), func(m Model) model.Request {
+	got, err := c.generate(call, w, a, func(m Model) model.Request {
 		plan = c.plan(a, w.State, m)
 		pictures.fill(call, plan.Messages)
 		return model.Request{Messages: plan.Messages, Tools: plan.Tools}
@@ -123,6 +124,9 @@ func (c *caller) why(call context.Context, err error, several bool, limit time.D
 
 // plan is what the next model call of a session shows to m.
 func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
+	if a.Client {
+		return c.relayed(a, s)
+	}
 	in := prompt.Input{State: s, Instructions: a.Instructions, Window: a.window(m, c.prices), Sees: sees(m)}
 	in.Files, in.Skills = a.files(c.log)
 	offered := c.shelf.offer(a, dialectOf(m), len(in.Skills) > 0)
@@ -132,7 +136,7 @@ func (c *caller) plan(a *agent, s turn.State, m Model) prompt.Plan {
 
 // charge gives usage its price.
 func (c *caller) charge(ref string, u turnv1.Usage) turnv1.Usage {
-	if ref == "" {
+	if ref == "" || ref == relay.Name { // that one costs nothing, and says so
 		return u
 	}
 	m, err := c.models.Model(ref)

@@ -61,11 +61,17 @@ func publish(t *testing.T, server *bustest.Server, list ...toolv1.Tool) {
 
 func startWith(t *testing.T, c turns.Config, tools ...toolv1.Tool) *house {
 	t.Helper()
+	return startIn(t, "main.http.test.one", c, tools...)
+}
+
+// startIn is startWith for another session.
+func startIn(t *testing.T, name string, c turns.Config, tools ...toolv1.Tool) *house {
+	t.Helper()
 	h := &house{t: t, server: bustest.New(t, turns.Spec(), intake, executor, cli), events: make(chan envelope.Event, 100)}
 	h.intake = h.server.Connect(t, "intake")
 	publish(t, h.server, tools...)
 	var err error
-	if h.session, err = session.New("main", "http", "test", "one"); err != nil {
+	if h.session, err = session.Parse(name); err != nil {
 		t.Fatal(err)
 	}
 	c.Conn, c.Log = h.server.Connect(t, "turns"), slog.New(slog.DiscardHandler)

@@ -161,12 +161,19 @@ func (s *shelf) offer(a *agent, d offer.Dialect, skills bool) portables {
 	if p, ok := s.made[w]; ok {
 		return p
 	}
-	list := offer.Tools(s.tools, a.Allow, a.Deny)
+	var list []toolv1.Tool
+	if !a.Client || len(a.Allow) > 0 {
+		list = offer.Tools(s.tools, a.Allow, a.Deny)
+	}
 	if skills { // its calls never leave the turn, so nothing allows or denies them
 		list = append([]toolv1.Tool{skillTool}, list...)
 	}
 	var p portables
-	p.tools, p.names = offer.Portable(list, d)
+	if a.Client {
+		p.tools, p.names = offer.Plain(list)
+	} else {
+		p.tools, p.names = offer.Portable(list, d)
+	}
 	if n := len(p.names.LeftOut); n > 0 {
 		s.log.Warn("an agent has more tools than a model takes; choose with tools.allow and tools.deny",
 			"taken", offer.MaxTools, "left_out", n, "first", p.names.LeftOut[0])

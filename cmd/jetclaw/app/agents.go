@@ -52,7 +52,7 @@ func (e Env) noteUnpriced(c *turns.Config, s models.Setup) {
 	told := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
-		if a.Budget.Cost == 0 && c.Budgets.Money == 0 && c.Budgets.Agents[name].Money == 0 {
+		if a.Client || a.Budget.Cost == 0 && c.Budgets.Money == 0 && c.Budgets.Agents[name].Money == 0 {
 			continue
 		}
 		for _, ref := range append([]string{a.Model}, a.Fallbacks...) {
@@ -94,7 +94,7 @@ func (e Env) agent(name string, s models.Setup) turns.Agent {
 	c, l := e.Config.Agent(name), e.Config.Limits
 	chosen := s.Agent(name)
 	a := turns.Agent{
-		Model: chosen.Model, Fallbacks: chosen.Fallbacks, Instructions: c.Instructions, Window: l.Context,
+		Client: c.Client, Model: chosen.Model, Fallbacks: chosen.Fallbacks, Instructions: c.Instructions, Window: l.Context,
 		Allow: c.Tools.Allow, Deny: c.Tools.Deny,
 		Limits: turn.DefaultLimits(), Queue: turn.DefaultQueue(), Queues: map[string]turn.Mode{},
 		Budget: turn.Budget{Calls: l.Calls, Tokens: l.Tokens, Cost: l.Money.Nano()},

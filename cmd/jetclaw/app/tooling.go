@@ -66,9 +66,10 @@ func (e Env) gating() *tools.Config {
 	c := &tools.Config{
 		Policy: PolicyOf(e.Config.Policy), Agents: map[string]tools.Agent{}, Private: e.Config.Tools.Private, Secrets: e.known(),
 	}
-	for name, dir := range e.workspaces() {
+	dirs := e.workspaces()
+	for _, name := range append(slices.Sorted(maps.Keys(e.Config.Agents)), config.MainAgent) { // also those without a folder
 		a := e.Config.Agent(name)
-		c.Agents[name] = tools.Agent{Allow: a.Tools.Allow, Deny: a.Tools.Deny, Workspace: dir}
+		c.Agents[name] = tools.Agent{Client: a.Client, Allow: a.Tools.Allow, Deny: a.Tools.Deny, Workspace: dirs[name]}
 	}
 	return c
 }

@@ -43,7 +43,7 @@ type Limits struct {
 // DefaultLimits tries eight times over about an hour and a half, and repeats what may have arrived.
 func DefaultLimits() Limits {
 	return Limits{
-		Routes:        map[string]Route{"http": Mailbox, "terminal": Mailbox, "mcp": Mailbox},
+		Routes:        map[string]Route{"http": Mailbox, "mcp": Mailbox, "terminal": Mailbox},
 		Attempts:      8,
 		SendTime:      30 * time.Second,
 		Grace:         5 * time.Second,

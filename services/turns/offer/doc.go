@@ -13,5 +13,7 @@
 //   - There are at most MaxTools of them, always the same ones.
 //   - What is portable already comes back as it is.
 //
+// Plain is for a program that has the catalogue itself: it changes nothing.
+//
 // What it is given is never written to, and nothing fails: a schema that is none becomes an object of which nothing is known.
 package offer

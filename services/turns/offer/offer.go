@@ -66,6 +66,20 @@ func match(glob, name []rune) bool {
 	return i == len(glob)
 }
 
+// Plain are all tools of list as they are, for who knows them by their own names. Of two with one name the first is taken.
+func Plain(list []toolv1.Tool) ([]model.Tool, Names) {
+	names := Names{originals: map[string]string{}, shown: map[string]string{}}
+	offered := make([]model.Tool, 0, len(list))
+	for _, t := range list {
+		if _, again := names.shown[t.Name]; again || t.Name == "" {
+			continue
+		}
+		names.originals[t.Name], names.shown[t.Name] = t.Name, t.Name
+		offered = append(offered, model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+	}
+	return offered, names
+}
+
 // Portable are the tools of list as a provider of dialect d takes them, by name. Beyond MaxTools some are left out: those of servers
 // (whose names have "__") before all others, the last ones in the list of the servers that have the most, so that one with hundreds
 // of tools leaves room for those of the others. Of two with one name the first is taken.

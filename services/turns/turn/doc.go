@@ -37,6 +37,11 @@
 //
 // Next looks at orders, stop, full queue, turn, compaction, inbox, in this order.
 //
+// # A program outside
+//
+// Where the rules say that the agent is a client, sessions choose neither model nor queue mode, and what they have chosen before does
+// not hold: each message is a turn of its own, in their order.
+//
 // # A fork
 //
 // A session may begin with session.forked: the past of another one, which is folded as if it had happened here. What was under

@@ -179,7 +179,7 @@ func quiet(items []Item, d time.Duration) time.Time {
 
 // mode is the queue mode that holds here and now.
 func (s State) mode(r Rules) Mode {
-	if s.Settings.Queue.valid() {
+	if s.Settings.Queue.valid() && !r.Client {
 		return s.Settings.Queue
 	}
 	return r.Queue.Mode

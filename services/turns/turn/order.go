@@ -46,10 +46,12 @@ func set(o Order, setting turnv1.Setting, value, text string) machine.Step {
 }
 
 func (s State) chooseModel(o Order, r Rules) machine.Step {
-	switch o.Argument {
-	case "":
+	switch {
+	case r.Client:
+		return post(o.ID, noModelHere)
+	case o.Argument == "":
 		return post(o.ID, s.models(r))
-	case Default:
+	case o.Argument == Default:
 		return set(o, turnv1.ModelSetting, "", fmt.Sprintf("This session uses the agent's model again: %s.", r.Model))
 	}
 	ref, why := r.Resolve(o.Argument)
@@ -59,9 +61,19 @@ func (s State) chooseModel(o Order, r Rules) machine.Step {
 	return set(o, turnv1.ModelSetting, ref, fmt.Sprintf("This session uses %s from the next message on. /model %s goes back to %s.", ref, Default, r.Model))
 }
 
+// A program outside makes each of its calls with a message, and is answered with the result: nothing about that can be another way
+// in one session.
+const (
+	noModelHere = "No model answers here: this agent belongs to a program outside, and its calls are made as they are."
+	noQueueHere = "Queue: followup. This agent belongs to a program outside, and its calls are made one by one."
+)
+
 // Resolve finds the model that somebody means: a reference whose provider exists, or the end of one that is named. why says,
 // for a person, why there is none.
 func (r Rules) Resolve(name string) (ref, why string) {
+	if r.Client {
+		return "", noModelHere
+	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", "The name of a model has no spaces and no other signs than those of ASCII."
 	}
@@ -86,7 +98,7 @@ func (r Rules) Resolve(name string) (ref, why string) {
 
 // ModelRef is the reference of the model that the session has chosen, else the agent's.
 func (s State) ModelRef(r Rules) string {
-	if s.Settings.Model != "" {
+	if s.Settings.Model != "" && !r.Client {
 		return s.Settings.Model
 	}
 	return r.Model
@@ -109,6 +121,8 @@ func (s State) models(r Rules) string {
 func (s State) chooseQueue(o Order, r Rules) machine.Step {
 	mode := Mode(o.Argument)
 	switch {
+	case r.Client:
+		return post(o.ID, noQueueHere)
 	case o.Argument == "":
 		return post(o.ID, fmt.Sprintf("Queue: %s\nChoose with /queue followup, collect, steer or interrupt; /queue %s goes back to %s.",
 			s.mode(r).describe(r.Queue), Default, r.Queue.Mode))

@@ -15,6 +15,9 @@ type Rules struct {
 	Model     string   `json:"model"`     // reference of the agent's model: "provider/model"
 	Models    []string `json:"models"`    // references that /model lists
 	Providers []string `json:"providers"` // what a reference may begin with
+	// Client says that a program outside is the agent: Model relays its calls, each message is a turn of its own, and no session may
+	// choose otherwise, whatever it has chosen before.
+	Client bool `json:"client,omitempty"`
 }
 
 // DefaultRules are those of an agent that nobody has configured.
@@ -24,7 +27,10 @@ func DefaultRules() Rules {
 
 // Validate says what is wrong with r.
 func (r Rules) Validate() error {
-	return errors.Join(r.Limits.Validate(), r.Queue.Validate(), r.Compact.Validate())
+	var p problems
+	p.check(!r.Client || r.Queue.Mode == Followup, "queue mode: %q, the calls of a client are made one by one", r.Queue.Mode)
+	p.check(!r.Client || r.Limits.Rounds > 1, "rounds: %d, a client's call needs one, and its answer another", r.Limits.Rounds)
+	return errors.Join(append(p, r.Limits.Validate(), r.Queue.Validate(), r.Compact.Validate())...)
 }
 
 // Limits bound a turn. Start with DefaultLimits.

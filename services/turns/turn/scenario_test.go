@@ -19,7 +19,7 @@ import (
 //
 //	say ID TEXT · again ID TEXT (the same source key) · edit ID TEXT · ask ID VERB [ARGUMENT] · clock DURATION
 //	tell BY TEXT     a program outside says it to the person
-//	set NAME VALUE   a rule: mode, cap, full, debounce, rounds, tokens, cost, due, keep
+//	set NAME VALUE   a rule: mode, cap, full, debounce, rounds, tokens, cost, due, keep, client (1: it is one)
 //	run W [gone]     worker W takes steps until it has to perform, is held, waits, or nothing is to be done
 //	done W TEXT · fail W TEXT · step W ID=TOOL[!REFUSAL]... · overflow W · summary W TEXT · nosummary W TEXT
 //	                 the outcome of the claim that W made last, open or not

@@ -63,6 +63,8 @@ func (g *stage) set(t *testing.T, name, value string) {
 		g.rules.Budget.Tokens = n
 	case "cost":
 		g.rules.Budget.Cost = int64(n)
+	case "client":
+		g.rules.Client = n == 1
 	case "due":
 		g.rules.Compact.Due = n
 	case "keep":

@@ -11,20 +11,20 @@ import (
 
 // Agent is one persona with its own sessions; its name is the first part of their ids.
 type Agent struct {
-	Client       bool              `yaml:"client"`       // it stands for an MCP client outside, and has no model
+	Client       bool              `yaml:"client"`       // it is a program outside (jetclaw mcp serve --tools): it has no model, and what tools.allow names
 	Model        string            `yaml:"model"`        // provider/model; default models.default
 	Fallbacks    []string          `yaml:"fallbacks"`    // default models.fallbacks; [] for none
 	Instructions string            `yaml:"instructions"` // the system prompt
 	Workspace    string            `yaml:"workspace"`    // folder, relative to the home
 	Queue        string            `yaml:"queue"`        // what a message during a turn does: followup, collect, steer, interrupt
-	Queues       map[string]string `yaml:"queues"`       // the same for one channel: telegram, http, terminal
+	Queues       map[string]string `yaml:"queues"`       // the same for one channel: telegram, http, terminal, mcp
 	Tools        AgentTools        `yaml:"tools"`
 	Budget       Budget            `yaml:"budget"` // of one day
 }
 
-// AgentTools chooses what a model is offered.
+// AgentTools chooses what a model, or a client, is offered.
 type AgentTools struct {
-	Allow []string `yaml:"allow"`
+	Allow []string `yaml:"allow"` // by name, with * and ?; default ["*"], and [] for a client
 	Deny  []string `yaml:"deny"`
 }
 
@@ -37,7 +37,7 @@ type Budget struct {
 // MainAgent is the agent that exists without being configured.
 const MainAgent = "main"
 
-// DefaultAgent is what an agent is where its section says nothing.
+// DefaultAgent is what an agent is where its section says nothing. A client is allowed no tool there (see allowNothing).
 func DefaultAgent() Agent {
 	return Agent{Workspace: "workspace", Queue: "followup", Tools: AgentTools{Allow: []string{"*"}}}
 }
@@ -88,7 +88,7 @@ func (c *Config) QueueOf(agent, channel string) string {
 var queueModes = []string{"followup", "collect", "steer", "interrupt"}
 
 // channels are the ways in that a queue mode can be chosen for.
-var channels = []string{"http", "telegram", "terminal"}
+var channels = []string{"http", "mcp", "telegram", "terminal"}
 
 func (k *checker) agents() {
 	for _, name := range slices.Sorted(maps.Keys(k.c.Agents)) {
@@ -96,11 +96,16 @@ func (k *checker) agents() {
 		if !nameOf(name, "_-") {
 			k.fail(path, "the name of an agent is 1 to 64 of A-Z a-z 0-9 _ -", "it begins the ids of its sessions")
 		}
-		if a.Model != "" {
-			k.model(path+".model", a.Model)
+		if a.Client {
+			k.client(name, path, a)
+		} else {
+			if a.Model != "" {
+				k.model(path+".model", a.Model)
+			}
+			first, _ := k.c.ModelOf(name)
+			k.fallbacks(path+".fallbacks", a.Fallbacks, first)
+			k.budget(path+".budget", a.Budget)
 		}
-		first, _ := k.c.ModelOf(name)
-		k.fallbacks(path+".fallbacks", a.Fallbacks, first)
 		k.workspace(path+".workspace", a.Workspace)
 		k.oneOf(path+".queue", a.Queue, queueModes...)
 		for _, channel := range slices.Sorted(maps.Keys(a.Queues)) {
@@ -111,7 +116,6 @@ func (k *checker) agents() {
 				k.oneOf(at, a.Queues[channel], queueModes...)
 			}
 		}
-		k.budget(path+".budget", a.Budget)
 	}
 }
 

@@ -38,6 +38,7 @@ func Parse(file string, data []byte) (*Config, []Warning, error) {
 	// The parser takes \r\n for two line breaks here and there, and places would be wrong.
 	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
 	d.document(data, c)
+	c.allowNothing()
 	unread := map[string]bool{}
 	for _, p := range d.problems {
 		unread[p.Path] = true

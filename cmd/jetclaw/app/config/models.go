@@ -52,6 +52,9 @@ const (
 	OfflineModel = Offline + "/echo"
 )
 
+// Relay is the name of the provider that stands in for the model of client agents. Nobody can choose it.
+const Relay = "relay"
+
 // CanonicalModel is the one way to write a reference: "offline", and whatever is asked of that provider, is its model.
 func CanonicalModel(ref string) string {
 	if provider, _, _ := strings.Cut(ref, "/"); provider == Offline {
@@ -82,6 +85,9 @@ func (k *checker) provider(name string, p Provider, path string) {
 	}
 	if name == Offline {
 		k.fail(path, "this name belongs to the built-in offline model", "choose another")
+	}
+	if name == Relay {
+		k.fail(path, "this name belongs to what stands in for the model of client agents", "choose another")
 	}
 	k.oneOf(path+".api", p.API, "openai", "anthropic")
 	k.tokens(path+".context", p.Context, minContext, "when it is not known")

@@ -175,8 +175,10 @@ func (k *checker) telegram() {
 		if !t.Token.Set() && !k.written(at+".token") {
 			k.fail(at, "token is missing", `token: "env:TELEGRAM_BOT_TOKEN"`)
 		}
-		if _, ok := k.c.Agents[t.Agent]; !ok {
+		if a, ok := k.c.Agents[t.Agent]; !ok {
 			k.fail(at+".agent", "there is no such agent", suggest.Hint(t.Agent, slices.Sorted(maps.Keys(k.c.Agents))))
+		} else if a.Client {
+			k.fail(at+".agent", "this is a client agent: no model would answer", "name one without client: true")
 		}
 		k.oneOf(at+".streaming", t.Streaming, "edit", "off")
 		k.people(at, t)

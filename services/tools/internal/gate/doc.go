@@ -4,7 +4,7 @@
 // their order; the first that denies ends it, and Verdict.Rule has the name of the step that decided:
 //
 //	unknown tool     nobody offers it, or two executors do
-//	tools.deny/allow what the agent may use at all
+//	tools.deny/allow what the agent may use at all: every tool unless it says which, and for a program outside none
 //	arguments        canonical JSON (no key twice), and the tool's own JSON Schema
 //	policy.deny[i]   the operator's rules that deny
 //	level            a level that is none of L0 to L3

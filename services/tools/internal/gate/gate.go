@@ -20,9 +20,10 @@ const minSecret = 8
 
 // Agent is what the gate knows about an agent.
 type Agent struct {
-	// Allow and Deny are globs over names of tools. Deny wins; no Allow at all means every tool.
+	// Allow and Deny are globs over names of tools. Deny wins; no Allow at all means every tool, and for a Client none.
 	Allow, Deny []string
 	Workspace   string // folder, absolute; "" when the agent has none
+	Client      bool   // it is a program outside, which nobody here has instructed
 }
 
 // Config is what a gate decides by, besides the catalogues.
@@ -94,6 +95,27 @@ func (g *Gate) agent(name string) Agent {
 		return a
 	}
 	return g.config.Agents[MainAgent]
+}
+
+// Client says whether an agent is configured as a program outside.
+func (g *Gate) Client(agent string) bool { return g.config.Agents[agent].Client }
+
+// Usable are the catalogues with only those tools that an agent may use at all: none that is denied whatever its arguments are.
+func (g *Gate) Usable(agent string, catalogues []toolv1.Catalogue) []toolv1.Catalogue {
+	a, v := g.agent(agent), g.view(catalogues)
+	never := func(t toolv1.Tool) bool {
+		_, ok := a.may(t.Name)
+		return !ok || v.offers[t.Name].twice || !t.Level.Known() || slices.ContainsFunc(g.config.Policy.Deny, func(r Rule) bool {
+			return len(r.Args) == 0 && r.applies(t.Name, agent)
+		})
+	}
+	var out []toolv1.Catalogue
+	for _, c := range catalogues {
+		if c.Tools = slices.DeleteFunc(slices.Clone(c.Tools), never); len(c.Tools) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Judge is the judge for what is offered now. It is cheap to make.

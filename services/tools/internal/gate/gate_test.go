@@ -90,7 +90,7 @@ func house(t *testing.T, p Policy) (*Gate, string) {
 		Policy: p,
 		Agents: map[string]Agent{
 			"main": {Workspace: dir}, "guest": {Allow: []string{"clock", "read_*"}, Deny: []string{"read_mail"}, Workspace: dir},
-			"banned": {Deny: []string{"*"}},
+			"banned": {Deny: []string{"*"}}, "outside": {Client: true}, "reader": {Client: true, Allow: []string{"read_*", "odd"}},
 		},
 		Private: []string{"secret/"},
 		Secrets: []string{horse},
@@ -421,6 +421,9 @@ func TestAgents(t *testing.T) {
 		{"guest", "fetch", "deny tools.allow", "may not use fetch"},
 		{"banned", "clock", "deny tools.deny", "may not use clock"},
 		{"unknown", "clock", "run level L0", ""},
+		{"outside", "clock", "deny tools.allow", "may not use clock"},
+		{"reader", "clock", "deny tools.allow", "may not use clock"},
+		{"reader", "read_file", "deny arguments", ""},
 		{"guest", "fetsh", "deny unknown tool", "there is clock, read_file"},
 		{"main", "fetsh", "deny unknown tool", "did you mean fetch?"},
 		{"main", "file", "deny unknown tool", "did you mean read_file, write_file?"},
@@ -433,6 +436,36 @@ func TestAgents(t *testing.T) {
 	twice := append(offered(), toolv1.Catalogue{Executor: "zoo", Tools: []toolv1.Tool{{Name: "clock", Schema: object("", "")}}})
 	if v := g.Judge(twice)(call.Question{Session: id(t, "main"), Tool: "clock"}); v.Effect != call.Deny {
 		t.Errorf("one of two tools of a name runs: %+v", v)
+	}
+}
+
+// TestUsable: what is denied whatever its arguments are is not even listed.
+func TestUsable(t *testing.T) {
+	g, _ := house(t, Policy{Deny: []Rule{{Tool: "mail", Agent: "main"}, {Tool: "run", Args: map[string]string{"command": "*"}}}})
+	all := append(offered(), toolv1.Catalogue{Executor: "zoo", Tools: []toolv1.Tool{{Name: "clock", Schema: object("", "")}}})
+	for agent, want := range map[string]string{
+		"main":    "read_file write_file move fetch search exec run broken tunnel",
+		"unknown": "read_file write_file move fetch search exec run mail broken tunnel",
+		"guest":   "read_file",
+		"banned":  "",
+		"outside": "",
+		"reader":  "read_file",
+	} {
+		var names []string
+		for _, c := range g.Usable(agent, all) {
+			for _, tool := range c.Tools {
+				names = append(names, tool.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", agent, got, want)
+		}
+	}
+	if len(all[0].Tools) != 7 || all[0].Tools[0].Name != "clock" {
+		t.Error("what it was given is written to")
+	}
+	if g.Client("main") || g.Client("unknown") || !g.Client("reader") {
+		t.Error("who is a client")
 	}
 }
 

@@ -212,7 +212,7 @@ func (a Agent) may(tool string) (rule string, ok bool) {
 	switch {
 	case slices.ContainsFunc(a.Deny, holds):
 		return "tools.deny", false
-	case len(a.Allow) > 0 && !slices.ContainsFunc(a.Allow, holds):
+	case (len(a.Allow) > 0 || a.Client) && !slices.ContainsFunc(a.Allow, holds):
 		return "tools.allow", false
 	}
 	return "", true

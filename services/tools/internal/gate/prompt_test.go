@@ -195,6 +195,7 @@ func TestVersion(t *testing.T) {
 	differs("argument of a rule", with(Policy{Deny: []Rule{{Tool: "a", Args: map[string]string{"x": "1", "y": "3"}}}, Allow: rules.Allow}))
 	differs("allow", main(func(a *Agent) { a.Allow = []string{"x"} }))
 	differs("deny", main(func(a *Agent) { a.Deny = []string{"x"} }))
+	differs("client", main(func(a *Agent) { a.Client = true }))
 	differs("workspace", main(func(a *Agent) { a.Workspace = "/nowhere" }))
 	differs("private", other(func(c *Config) { c.Private = []string{"x"} }))
 	differs("no catalogue", of(g, "main", nil))

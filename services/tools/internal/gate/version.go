@@ -28,6 +28,9 @@ func (g *Gate) version(agent, tool string) string {
 			put(h, a.Deny...)
 			put(h, a.Workspace)
 			put(h, g.config.Private...)
+			if a.Client { // so that the versions of all others stay what they were
+				put(h, "client")
+			}
 		}),
 		Tools:   tool,
 		Prompts: hashed(func(h hash.Hash) { put(h, g.prompts.digest(a.Workspace)) }),

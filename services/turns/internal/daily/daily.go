@@ -87,7 +87,12 @@ func (a *Accounts) run(ctx context.Context) error {
 	close(a.read)
 	for {
 		err := a.journal.Follow(ctx, a.rest(begin), a.add)
-		if !away(err) || ctx.Err() != nil {
+		select {
+		case <-ctx.Done(): // perhaps while the journal was being asked
+			return nil
+		default:
+		}
+		if !away(err) {
 			return err
 		}
 		select {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
+	"github.com/jetclaw/jetclaw/services/turns/internal/notation"
 	"github.com/jetclaw/jetclaw/services/turns/model"
 	"github.com/jetclaw/jetclaw/services/turns/turn"
 )
@@ -39,18 +40,17 @@ func (Model) Generate(ctx context.Context, r model.Request, onDelta func(string)
 	}
 	a := model.Answer{Usage: turnv1.Usage{Input: words(r.Messages)}}
 	last := r.Messages[len(r.Messages)-1]
-	switch rest, ok := strings.CutPrefix(strings.TrimSpace(last.Text), "!tool"); {
+	switch name, args, ok := notation.Call(last.Text); {
 	case r.Purpose == model.Summary:
 		a.Text = summary(r.Messages)
 	case last.Role == turn.Tool:
 		a.Text = results(r.Messages)
 	case ok:
-		name, args, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		if name != "" {
 			a.Text = "I ask for the tool " + name + "."
-			a.Calls = []model.RawCall{{Tool: name, Arguments: strings.TrimSpace(args)}}
+			a.Calls = []model.RawCall{{Tool: name, Arguments: args}}
 		} else {
-			a.Text = `To ask for a tool call, write: !tool NAME {"argument": "value"}`
+			a.Text = "To ask for a tool call, write: " + notation.Usage
 		}
 	default:
 		a.Text = echo(r.Messages, last.Text)
@@ -75,7 +75,7 @@ func echo(messages []model.Message, text string) string {
 	}
 	return fmt.Sprintf("You said: %q\n\nI am jetclaw's offline model: no language model is set up, so I only repeat what you write. "+
 		"Set OPENAI_API_KEY, or start a local OpenAI-compatible server, to talk to a real one. "+
-		`To try a tool call, write: !tool NAME {"argument": "value"}`, text)
+		"To try a tool call, write: "+notation.Usage, text)
 }
 
 // results says what the calls of the last round came to.
