@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -252,11 +253,11 @@ func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 		return nil, err
 	}
 	defer leave()
-	args := r.Params.Arguments
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
+	args, err := oneLine(r.Params.Arguments)
+	if err != nil {
+		return failed(err), nil
 	}
-	q := submitQuestion{Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(), Text: "!tool " + r.Params.Name + " " + string(args)}
+	q := submitQuestion{Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(), Text: "!tool " + r.Params.Name + " " + args}
 	got, err := ask[submitReceipt](ctx, c.b.line, intake, "submit", q)
 	if err != nil {
 		return failed(err), nil
@@ -270,6 +271,27 @@ func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 		return failed(fmt.Errorf("it is not known what became of the call (%s in %s): %w", got.Message, id, err)), nil
 	}
 	return c.result(ctx, id, reply)
+}
+
+// oneLine writes arguments so that they come through the gate for messages unchanged: it drops control characters, which JSON can
+// write otherwise.
+func oneLine(args json.RawMessage) (string, error) {
+	if len(args) == 0 {
+		return "{}", nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, args); err != nil {
+		return "", fmt.Errorf("the arguments are no JSON: %w", err)
+	}
+	var out strings.Builder
+	for _, r := range b.String() {
+		if r >= 0x7f && r <= 0x9f {
+			fmt.Fprintf(&out, `\u%04x`, r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String(), nil
 }
 
 // outcome waits until the turn of a call has ended, for as long as a person takes to allow it.

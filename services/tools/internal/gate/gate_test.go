@@ -91,6 +91,7 @@ func house(t *testing.T, p Policy) (*Gate, string) {
 		Agents: map[string]Agent{
 			"main": {Workspace: dir}, "guest": {Allow: []string{"clock", "read_*"}, Deny: []string{"read_mail"}, Workspace: dir},
 			"banned": {Deny: []string{"*"}}, "outside": {Client: true}, "reader": {Client: true, Allow: []string{"read_*", "odd"}},
+			"fetcher": {Client: true, Allow: []string{"fetch"}},
 		},
 		Private: []string{"secret/"},
 		Secrets: []string{horse},
@@ -510,5 +511,16 @@ func TestNew(t *testing.T) {
 	}
 	if _, err := g.With(Policy{Deny: []Rule{{}}}); err == nil {
 		t.Error("a bad policy is taken")
+	}
+}
+
+// TestClientRemembers: what a program outside has read before is not known, so that it asks before anything leaves to where it likes.
+func TestClientRemembers(t *testing.T) {
+	g, _ := house(t, Policy{Allow: []Rule{{Tool: "*"}}})
+	v := g.Judge(offered())(call.Question{
+		Session: id(t, "fetcher"), Turn: "t1", Call: "c1", Tool: "fetch", Arguments: json.RawMessage(`{"url":"https://good.example/"}`),
+	})
+	if v.Effect != call.Ask || v.Rule != "trifecta" {
+		t.Errorf("%s %s", v.Effect, v.Rule)
 	}
 }

@@ -185,6 +185,9 @@ func (g *Gate) subject(agent string, tool toolv1.Tool, args map[string]any, tain
 			c.level = max(c.level, toolv1.L2)
 		}
 	}
+	if g.Client(agent) { // what a program outside has read nobody here knows, and a new session does not make it forget
+		c.taint = call.Taint{Untrusted: true, Private: true}
+	}
 	if !c.taint.Private {
 		c.taint.Private = g.prompts.private(c.workspace) || slices.ContainsFunc(c.places, g.private)
 	}
