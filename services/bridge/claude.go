@@ -189,8 +189,10 @@ func (c *channel) asked(ctx context.Context, raw json.RawMessage) {
 		return
 	}
 	expires := time.Now().Add(permissionTime)
-	q := sendQuestion{Session: string(place), Key: "permission-" + p.Request + fmt.Sprint(expires.UnixNano()), By: name, Text: words(name, p),
-		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()}}
+	q := sendQuestion{
+		Session: string(place), Key: "permission-" + p.Request + fmt.Sprint(expires.UnixNano()), By: name, Text: words(name, p),
+		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()},
+	}
 	c.wait(permission{request: p.Request, session: place, expires: expires})
 	if _, err := ask[sendReceipt](ctx, c.b.line, outbox, "send", q); err != nil {
 		c.b.log.Warn("a permission request could not be passed on", "tool", p.Tool, "error", err)

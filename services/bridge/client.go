@@ -167,7 +167,8 @@ func toolOf(t toolv1.Tool) *mcp.Tool {
 		description += "\n\nA person may have to allow the call first."
 	}
 	return &mcp.Tool{Name: t.Name, Description: description, InputSchema: t.Schema, Annotations: &mcp.ToolAnnotations{
-		ReadOnlyHint: t.Level == toolv1.L0, IdempotentHint: t.Again, DestructiveHint: new(t.Level >= toolv1.L2), OpenWorldHint: new(t.Egress != toolv1.NoEgress),
+		ReadOnlyHint: t.Level == toolv1.L0, IdempotentHint: t.Again,
+		DestructiveHint: new(t.Level >= toolv1.L2), OpenWorldHint: new(t.Egress != toolv1.NoEgress),
 	}}
 }
 
@@ -257,7 +258,10 @@ func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if err != nil {
 		return failed(err), nil
 	}
-	q := submitQuestion{Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(), Text: "!tool " + r.Params.Name + " " + args}
+	q := submitQuestion{
+		Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(),
+		Text: "!tool " + r.Params.Name + " " + args,
+	}
 	got, err := ask[submitReceipt](ctx, c.b.line, intake, "submit", q)
 	if err != nil {
 		return failed(err), nil
@@ -334,7 +338,8 @@ const stopTime = 10 * time.Second
 func (c *client) stop(ctx context.Context, id session.ID) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
-	_, err := ask[submitReceipt](ctx, c.b.line, intake, "control", submitQuestion{Session: string(id), From: sender{ID: "local"}, Key: rand.Text(), Verb: "stop"})
+	q := submitQuestion{Session: string(id), From: sender{ID: "local"}, Key: rand.Text(), Verb: "stop"}
+	_, err := ask[submitReceipt](ctx, c.b.line, intake, "control", q)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		c.b.log.Warn("a call that was withdrawn could not be stopped", "session", id, "error", err)
 	}

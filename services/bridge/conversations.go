@@ -63,12 +63,12 @@ type Conversation struct {
 }
 
 type listIn struct {
-	Limit   int    `json:"limit,omitempty" jsonschema:"how many at most; 50 unless given"`
-	Search  string `json:"search,omitempty" jsonschema:"part of a title, a name or a session key, in any case"`
-	Channel string `json:"channel,omitempty" jsonschema:"of this channel only: telegram, http, terminal"`
+	Limit   int    `json:"limit,omitempty"`
+	Search  string `json:"search,omitempty"`
+	Channel string `json:"channel,omitempty"`
 	Titles  bool   `json:"includeDerivedTitles,omitempty"`
 	Last    bool   `json:"includeLastMessage,omitempty"`
-	Cursor  string `json:"cursor,omitempty" jsonschema:"next of the answer before: the conversations behind it"`
+	Cursor  string `json:"cursor,omitempty"`
 }
 
 type listOut struct {
@@ -108,7 +108,7 @@ func shown(c conversation, title, last bool) Conversation {
 }
 
 type getIn struct {
-	Session string `json:"session_key" jsonschema:"sessionKey of the conversation"`
+	Session string `json:"session_key"`
 }
 
 type getOut struct {

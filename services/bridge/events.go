@@ -19,10 +19,10 @@ const (
 )
 
 type pollIn struct {
-	After   *uint64      `json:"after_cursor,omitempty" jsonschema:"events behind this cursor: next_cursor of the answer before. 0 is the beginning of all. Without it: what has happened since this server began"`
-	Session string       `json:"session_key,omitempty" jsonschema:"of this conversation only"`
-	Limit   int          `json:"limit,omitempty" jsonschema:"how many events at most; 20 unless given"`
-	Types   []event.Type `json:"types,omitempty" jsonschema:"only these types; without it all but claude_permission_resolved, turn_started, turn_completed and delivery"`
+	After   *uint64      `json:"after_cursor,omitempty"`
+	Session string       `json:"session_key,omitempty"`
+	Limit   int          `json:"limit,omitempty"`
+	Types   []event.Type `json:"types,omitempty"`
 }
 
 type pollOut struct {
@@ -53,10 +53,10 @@ func (b *Bridge) eventsPoll(ctx context.Context, _ *mcp.CallToolRequest, in poll
 }
 
 type waitIn struct {
-	After   *uint64      `json:"after_cursor,omitempty" jsonschema:"the first event behind this cursor: next_cursor of the answer before. Without it: the next that happens"`
-	Session string       `json:"session_key,omitempty" jsonschema:"of this conversation only"`
-	Timeout int          `json:"timeout_ms,omitempty" jsonschema:"how long to wait, in milliseconds; 30000 unless given"`
-	Types   []event.Type `json:"types,omitempty" jsonschema:"only these types; without it all but claude_permission_resolved, turn_started, turn_completed and delivery"`
+	After   *uint64      `json:"after_cursor,omitempty"`
+	Session string       `json:"session_key,omitempty"`
+	Timeout int          `json:"timeout_ms,omitempty"`
+	Types   []event.Type `json:"types,omitempty"`
 }
 
 type waitOut struct {

@@ -124,7 +124,8 @@ func until(over context.Context) mcp.Middleware {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			defer context.AfterFunc(over, cancel)()
+			stop := context.AfterFunc(over, cancel)
+			defer stop()
 			return next(ctx, method, r)
 		}
 	}

@@ -46,10 +46,10 @@ type Media struct {
 }
 
 type readIn struct {
-	Session string `json:"session_key" jsonschema:"sessionKey of the conversation"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"how many at most; 20 unless given"`
-	Before  uint64 `json:"before,omitempty" jsonschema:"the last ones before this cursor"`
-	After   uint64 `json:"after,omitempty" jsonschema:"the first ones after this cursor"`
+	Session string `json:"session_key"`
+	Limit   int    `json:"limit,omitempty"`
+	Before  uint64 `json:"before,omitempty"`
+	After   uint64 `json:"after,omitempty"`
 }
 
 type readOut struct {
@@ -128,9 +128,9 @@ func attachmentURI(s session.ID, digest string) string {
 func conversationURI(s session.ID) string { return resourceRoot + url.QueryEscape(string(s)) }
 
 type fetchIn struct {
-	Session string `json:"session_key" jsonschema:"sessionKey of the conversation"`
-	Message string `json:"message_id" jsonschema:"id of the message"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"how many attachments at most; all unless given"`
+	Session string `json:"session_key"`
+	Message string `json:"message_id"`
+	Limit   int    `json:"limit,omitempty"`
 }
 
 type fetchOut struct {

@@ -67,10 +67,10 @@ func (b *Bridge) permissionsListOpen(ctx context.Context, _ *mcp.CallToolRequest
 }
 
 type respondIn struct {
-	Kind     string `json:"kind" jsonschema:"exec or plugin, as it was listed"`
-	ID       string `json:"id" jsonschema:"id of the approval"`
-	Decision string `json:"decision" jsonschema:"allow-once; allow-always: later calls like it, too, where that is offered; deny"`
-	Reason   string `json:"reason,omitempty" jsonschema:"of a denial; the agent is told"`
+	Kind     string `json:"kind"`
+	ID       string `json:"id"`
+	Decision string `json:"decision"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 type respondOut struct {

@@ -69,11 +69,16 @@ func targetOf(uri string) (target, bool) {
 
 func templates() []*mcp.ResourceTemplate {
 	const asJSON = "application/json"
-	return []*mcp.ResourceTemplate{
-		{Name: "conversation", Title: "Conversation", URITemplate: resourceRoot + "{id}", MIMEType: asJSON, Description: "One conversation, by its sessionKey."},
-		{Name: "messages", Title: "Messages", URITemplate: resourceRoot + "{id}/messages", MIMEType: asJSON, Description: "The last messages of a conversation."},
-		{Name: "attachment", Title: "Attachment", URITemplate: resourceRoot + "{id}/attachments/{digest}", Description: "The bytes of an attachment, by the SHA-256 that its message names."},
-	}
+	return []*mcp.ResourceTemplate{{
+		Name: "conversation", Title: "Conversation", URITemplate: resourceRoot + "{id}", MIMEType: asJSON,
+		Description: "One conversation, by its sessionKey.",
+	}, {
+		Name: "messages", Title: "Messages", URITemplate: resourceRoot + "{id}/messages", MIMEType: asJSON,
+		Description: "The last messages of a conversation.",
+	}, {
+		Name: "attachment", Title: "Attachment", URITemplate: resourceRoot + "{id}/attachments/{digest}",
+		Description: "The bytes of an attachment, by the SHA-256 that its message names.",
+	}}
 }
 
 func (b *Bridge) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -144,9 +149,13 @@ func (b *Bridge) listResources(ctx context.Context, cursor string) (*mcp.ListRes
 		if title == "" {
 			title = s.Session
 		}
-		out.Resources = append(out.Resources,
-			&mcp.Resource{URI: conversationURI(c.Session), Name: s.Session, Title: title, MIMEType: "application/json", Description: "Conversation with " + s.Name},
-			&mcp.Resource{URI: conversationURI(c.Session) + "/" + messagesPart, Name: s.Session + " messages", Title: title, MIMEType: "application/json", Description: "The last messages of it"})
+		uri := conversationURI(c.Session)
+		out.Resources = append(out.Resources, &mcp.Resource{
+			URI: uri, Name: s.Session, Title: title, MIMEType: "application/json", Description: "Conversation with " + s.Name,
+		}, &mcp.Resource{
+			URI: uri + "/" + messagesPart, Name: s.Session + " messages", Title: title, MIMEType: "application/json",
+			Description: "The last messages of it",
+		})
 	}
 	return out, nil
 }

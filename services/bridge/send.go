@@ -16,11 +16,11 @@ import (
 )
 
 type sendIn struct {
-	Session string `json:"session_key" jsonschema:"sessionKey of the conversation; it is answered where it takes place"`
-	Text    string `json:"text" jsonschema:"what the person is to read"`
-	Wait    bool   `json:"wait,omitempty" jsonschema:"wait until it has arrived, or has not"`
-	Timeout int    `json:"timeout_ms,omitempty" jsonschema:"with wait: how long, in milliseconds; 30000 unless given"`
-	Key     string `json:"idempotency_key,omitempty" jsonschema:"the same key again sends nothing new"`
+	Session string `json:"session_key"`
+	Text    string `json:"text"`
+	Wait    bool   `json:"wait,omitempty"`
+	Timeout int    `json:"timeout_ms,omitempty"`
+	Key     string `json:"idempotency_key,omitempty"`
 }
 
 type sendOut struct {

@@ -24,10 +24,12 @@ func (b *Bridge) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer cancel()
 	var push *channel
 	o := options{}
-	t := stdio.New(stdio.Options{In: in, Out: out, Log: b.log,
+	t := stdio.New(stdio.Options{
+		In: in, Out: out, Log: b.log,
 		OnNotification: func(method string, params json.RawMessage) bool {
 			return push != nil && method == requestMethod && push.take(params)
-		}})
+		},
+	})
 	if b.config.Agent == "" && b.config.Claude != Off {
 		push = newChannel(b, t.Notify)
 		o = options{experimental: channelCapabilities(), versions: legacy(), initialized: push.initialized}

@@ -24,30 +24,24 @@ type Outside struct {
 func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error) error {
 	told := ""
 	tell := func(text string) {
-		if text != told {
+		if text != told && ctx.Err() == nil {
 			e.Notice(text)
 		}
 		told = text
 	}
 	for ctx.Err() == nil {
-		wait := againTime
-		conn, err := e.dialBridge(ctx, o)
-		if err == nil {
+		err := e.visitBridge(ctx, o, fn, func() {
 			if told != "" {
 				tell("a daemon is there; going on")
 			}
-			err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
-			e.part(ctx, conn)
-		}
-		var creds *CredsError
+		})
+		wait := againTime
 		switch k := fault.KindOf(err); {
-		case ctx.Err() != nil:
-			return nil
 		case err == nil, errors.Is(err, errGone):
 			tell("the daemon is away; waiting")
 		case errors.Is(err, home.ErrNoEndpoint):
 			tell("no daemon runs; waiting for one: start it with `jetclaw run`")
-		case errors.As(err, &creds) && (o.Creds != "" || o.Seed != ""):
+		case o.wrong(err):
 			return err
 		case k == fault.Unavailable, k == fault.Timeout:
 			tell("jetclaw cannot be reached; waiting")
@@ -62,6 +56,26 @@ func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bu
 		}
 	}
 	return nil
+}
+
+// wrong says whether an error is one of a key that somebody has named for this very purpose: to wait makes it no better.
+func (o Outside) wrong(err error) bool {
+	_, ok := errors.AsType[*CredsError](err)
+	return ok && (o.Creds != "" || o.Seed != "")
+}
+
+// visitBridge lets fn use one connection. It returns nil when ctx has ended it.
+func (e Env) visitBridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error, there func()) error {
+	conn, err := e.dialBridge(ctx, o)
+	if err == nil {
+		there()
+		err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
+		e.part(ctx, conn)
+	}
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // it was asked to leave
+	}
+	return err
 }
 
 // part ends a connection to a bus that may not answer any more.

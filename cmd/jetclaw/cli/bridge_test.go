@@ -445,5 +445,5 @@ func freePort(t *testing.T) int {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert,errcheck // of a TCP listener
+	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }

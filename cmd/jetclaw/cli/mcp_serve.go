@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
@@ -167,7 +166,7 @@ func (s *shell) serveMCP(ctx context.Context, f serveFlags) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return e.Bridge(ctx, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token}, func(ctx context.Context, c *bus.Conn) error { return b.Attach(ctx, c) })
+		return e.Bridge(ctx, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token}, b.Attach)
 	})
 	g.Go(func() error {
 		defer end()

@@ -1,0 +1,90 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jetclaw/jetclaw/services/bridge/event"
+)
+
+// most is the largest number that every client can write.
+const most = 1<<53 - 1
+
+// tool describes one; its schemas follow from the types of its handler.
+type tool struct {
+	name, title, says string
+	hints             *mcp.ToolAnnotations
+	properties        properties // of its arguments, by name
+}
+
+type properties map[string]property
+
+// property is what the Go type of an argument does not say of it.
+type property struct {
+	says  string
+	bound func(*jsonschema.Schema) // nil: none
+}
+
+func between(low, high int) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(float64(low)), new(float64(high)) }
+}
+
+func filled(s *jsonschema.Schema) { s.MinLength = new(1) }
+
+func among(values ...any) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Enum = values }
+}
+
+func oneOf(s *jsonschema.Schema) {
+	for _, t := range event.All() {
+		s.Items.Enum = append(s.Items.Enum, string(t))
+	}
+}
+
+// add makes the schemas of a tool, and adds it.
+func add[In, Out any](t tool, h mcp.ToolHandlerFor[In, Out]) func(*mcp.Server) error {
+	return func(s *mcp.Server) error {
+		in, err := jsonschema.For[In](nil)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", t.name, err)
+		}
+		for name, p := range in.Properties {
+			if slices.Contains(p.Types, "null") { // a list that may be left out is not null
+				p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
+				p.Type, p.Types = p.Types[0], nil
+			}
+			more := t.properties[name]
+			if p.Description = more.says; more.bound != nil {
+				more.bound(p)
+			}
+		}
+		out, err := jsonschema.For[Out](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+			reflect.TypeFor[event.Event](): eventSchema(), reflect.TypeFor[json.RawMessage](): {},
+		}})
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", t.name, err)
+		}
+		mcp.AddTool(s, &mcp.Tool{
+			Name: t.name, Title: t.title, Description: t.says, Annotations: t.hints, InputSchema: in, OutputSchema: out,
+		}, h)
+		return nil
+	}
+}
+
+// eventSchema is what all events have; each type has more.
+func eventSchema() *jsonschema.Schema {
+	text, number := &jsonschema.Schema{Type: "string"}, &jsonschema.Schema{Type: "integer"}
+	return &jsonschema.Schema{
+		Type: "object", Required: []string{"cursor", "type", "sessionKey", "timestamp"},
+		Properties: map[string]*jsonschema.Schema{
+			"cursor": number, "type": text, "sessionKey": text, "timestamp": number,
+			"messageId": text, "role": text, "from": text, "name": text, "text": text, "attachments": number,
+			"conversation": {Type: "object"}, "raw": {Type: "object"},
+		},
+	}
+}
