@@ -66,7 +66,11 @@ loadtest-replay *ARGS:
 loadtest-mcp *ARGS:
     go run ./loadtest mcp {{ARGS}}
 
-# tests against npm's programs (needs Node.js): a Telegram server, MCP servers, the protocol's own conformance suite
+# MCP clients of jetclaw (jetclaw mcp serve): calls, events, start, memory, catching up after kill -9; beside the floor
+loadtest-bridge *ARGS:
+    go run ./loadtest bridge {{ARGS}}
+
+# tests against npm's programs (needs Node.js): a Telegram server, MCP servers and clients, the protocol's own conformance suite
 test-peers WHICH="Peers":
     #!/usr/bin/env bash
     set -euo pipefail
@@ -76,7 +80,7 @@ test-peers WHICH="Peers":
     for part in . mcp; do
         (cd "$dir/$part" && npm ci --no-audit --no-fund --loglevel=error)
     done
-    JETCLAW_PEERS="$dir" go test -tags peers -run '{{WHICH}}' -count=1 ./services/mcp/internal/conform ./cmd/jetclaw/cli
+    JETCLAW_PEERS="$dir" go test -tags peers -run '{{WHICH}}' -count=1 ./services/mcp/internal/conform ./services/bridge ./cmd/jetclaw/cli
 
 # those of them that concern MCP
 test-mcp-peers: (test-peers "PeersMCP|PeersConformance")

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/client"
@@ -18,6 +20,7 @@ type bench struct {
 	dir    string
 	binary string
 	keep   bool
+	json   bool // the report is printed so
 	p      printer
 }
 
@@ -46,7 +49,7 @@ func newBench(ctx context.Context, f benchFlags, p printer) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, binary: *f.binary, keep: *f.keep, p: p}
+	b := &bench{dir: dir, binary: *f.binary, keep: *f.keep, json: *f.json, p: p}
 	if b.binary == "" {
 		p.note("building jetclaw …")
 		ctx, cancel := context.WithTimeout(ctx, buildTime)
@@ -66,6 +69,46 @@ func (b *bench) close() {
 		return
 	}
 	_ = os.RemoveAll(b.dir)
+}
+
+// told is what a command has come to, as it is printed.
+type told interface{ print(p printer) }
+
+// tell prints what a command has come to. err says why it came to nothing: what lies in the directory then may tell more.
+func (b *bench) tell(r told, err error) error {
+	if err != nil {
+		b.keep = true
+		return err
+	}
+	if b.json {
+		return json.NewEncoder(b.p.out).Encode(r)
+	}
+	r.print(b.p)
+	return nil
+}
+
+// report is what a command has come to that has goals.
+type report interface {
+	told
+
+	all() []goal
+	promises() []goal // those that no machine is too slow for
+}
+
+// conclude is the end of a command: it prints the report, and says whether a promise was broken or, if strict, a goal missed.
+func (b *bench) conclude(strict bool, r report, err error) error {
+	if err := b.tell(r, err); err != nil {
+		return err
+	}
+	missed := func(g goal) bool { return !g.Met }
+	if slices.ContainsFunc(r.promises(), missed) {
+		b.keep = true
+		return errBroken
+	}
+	if strict && slices.ContainsFunc(r.all(), missed) {
+		return errBroken
+	}
+	return nil
 }
 
 // running is a daemon that answers.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -93,16 +92,8 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.killRun(ctx, o)
-	if err != nil {
-		b.keep = true
+	if err := b.tell(r, err); err != nil {
 		return err
-	}
-	if *f.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
 	}
 	if len(r.Verdict.Violations) > 0 {
 		b.keep = true

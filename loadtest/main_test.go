@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		case "version":
 			os.Exit(0)
 		case "mcp":
+			if os.Args[2] == "serve" {
+				if err := standInServe(os.Args[3:]); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				os.Exit(0)
+			}
 			fmt.Println(`{"servers":[{"name":"peer","tools":1}]}`)
 			os.Exit(0)
 		case "replay":

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -69,22 +67,7 @@ func mcpCommand(ctx context.Context, args []string, p printer) error {
 	}
 	defer b.close()
 	r, err := b.mcp(ctx, f)
-	if err != nil {
-		b.keep = true
-		return err
-	}
-	if *f.bench.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
-	}
-	missed := func(g goal) bool { return !g.Met }
-	if slices.ContainsFunc(r.promises(), missed) || f.strict && slices.ContainsFunc(r.Goals, missed) {
-		return errBroken
-	}
-	return nil
+	return b.conclude(f.strict, r, err)
 }
 
 // mcp measures the commands first: their peak of memory counts that of this process, which grows with what it reads.

@@ -82,19 +82,29 @@ func (p peer) bare(ctx context.Context, t timing) (spread stat.Spread, version s
 	if r := s.InitializeResult(); r != nil {
 		version = r.ProtocolVersion
 	}
-	var took []time.Duration
+	took, err := timed(t, func() error {
+		r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: fakemcp.Echo, Arguments: map[string]string{"text": echoed}})
+		if err != nil {
+			return err
+		}
+		return isEcho(r)
+	})
+	if err != nil {
+		return spread, version, fmt.Errorf("floor over %s: %w", p.transport, err)
+	}
+	return stat.SpreadOf(took), version, nil
+}
+
+// timed does something again and again, and has the times of those that began in the window: one at the least.
+func timed(t timing, do func() error) (took []time.Duration, err error) {
 	open := time.Now().Add(t.warmup)
 	for shut := open.Add(t.duration); ; {
 		began := time.Now()
 		if began.After(shut) && len(took) > 0 {
-			return stat.SpreadOf(took), version, nil
+			return took, nil
 		}
-		r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: fakemcp.Echo, Arguments: map[string]string{"text": echoed}})
-		if err == nil {
-			err = isEcho(r)
-		}
-		if err != nil {
-			return spread, version, fmt.Errorf("floor over %s: %w", p.transport, err)
+		if err := do(); err != nil {
+			return nil, err
 		}
 		if began.After(open) {
 			took = append(took, time.Since(began))

@@ -17,7 +17,8 @@ const (
 	goalDead       = 1.1 // nothing, as far as this can be measured
 )
 
-// promises are the goals that no machine is too slow for.
+func (r mcpReport) all() []goal { return r.Goals }
+
 func (r mcpReport) promises() (out []goal) {
 	if i := r.Idle; i != nil {
 		out = append(out,

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -55,21 +53,5 @@ func replayCommand(ctx context.Context, args []string, p printer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("not done within %s", f.limit))
 	defer cancel()
 	r, err := b.replays(ctx, f)
-	if err != nil {
-		b.keep = true
-		return err
-	}
-	if *f.bench.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
-	}
-	missed := func(g goal) bool { return !g.Met }
-	if slices.ContainsFunc(r.promises(), missed) || f.strict && slices.ContainsFunc(r.Goals, missed) {
-		b.keep = true
-		return errBroken
-	}
-	return nil
+	return b.conclude(f.strict, r, err)
 }

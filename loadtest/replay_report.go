@@ -155,7 +155,8 @@ func (r *replayReport) spread(of func(replayRound) []time.Duration) stat.Spread 
 	return stat.SpreadOf(all)
 }
 
-// promises are the goals that no machine is too slow for.
+func (r replayReport) all() []goal { return r.Goals }
+
 func (r replayReport) promises() []goal {
 	last := r.Rounds[len(r.Rounds)-1]
 	return []goal{

@@ -107,6 +107,7 @@ func standInMain() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", d.post)
 	mux.HandleFunc("GET /v1/messages/{id}/reply", d.reply)
+	mux.HandleFunc("GET /events", d.events)
 	web := &http.Server{Addr: listen, Handler: mux, ReadHeaderTimeout: time.Second}
 	go func() { _ = web.ListenAndServe() }()
 	<-ctx.Done()
@@ -315,6 +316,7 @@ func (d *standIn) post(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	id := l.keys[m.Key]
 	l.mu.Unlock()
+	var cursor uint64
 	d.mu.Lock()
 	d.sent++
 	forget := d.bug == "forget" && d.sent%10 == 0
@@ -329,10 +331,10 @@ func (d *standIn) post(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		id = e.ID
+		id, cursor = e.ID, e.Cursor
 	}
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = fmt.Fprintf(w, `{"message_id":"%s~%s","session":"%s"}`, s, id, s)
+	_, _ = fmt.Fprintf(w, `{"message_id":"%s~%s","session":"%s","cursor":%d}`, s, id, s, cursor)
 }
 
 func (d *standIn) reply(w http.ResponseWriter, r *http.Request) {

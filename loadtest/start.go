@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
@@ -66,31 +64,28 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 	defer m.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %s", *limit))
 	defer cancel()
-
-	r := startReport{}
-	if err := b.starts(ctx, *starts, m, &r); err != nil {
-		return err
-	}
-	if err := b.short(ctx, *starts, &r); err != nil {
-		return err
-	}
 	x := exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice, AtOpen: nothing, AtShut: nothing}
-	if err := b.memory(ctx, *turns, x, m, &r); err != nil {
-		return err
+	r, err := b.startUp(ctx, *starts, *turns, x, m)
+	return b.conclude(*strict, r, err)
+}
+
+func (b *bench) startUp(ctx context.Context, starts, turns int, x exchanges, m *fakemodel.Server) (r startReport, err error) {
+	if err := b.starts(ctx, starts, m, &r); err != nil {
+		return r, err
+	}
+	if err := b.short(ctx, starts, &r); err != nil {
+		return r, err
+	}
+	if err := b.memory(ctx, turns, x, m, &r); err != nil {
+		return r, err
 	}
 	r.goals()
-	if *f.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		printGoals(p, r.Goals)
-	}
-	if *strict && slices.ContainsFunc(r.Goals, func(g goal) bool { return !g.Met }) {
-		return errBroken
-	}
-	return nil
+	return r, nil
 }
+
+func (r startReport) print(p printer) { printGoals(p, r.Goals) }
+func (r startReport) all() []goal     { return r.Goals }
+func (startReport) promises() []goal  { return nil }
 
 func (b *bench) starts(ctx context.Context, n int, m *fakemodel.Server, r *startReport) error {
 	var first, again []time.Duration

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -87,22 +86,14 @@ func telegramCommand(ctx context.Context, args []string, p printer) error {
 		if !given["sync"] {
 			o.sync = "interval"
 		}
-		return b.rateCommand(ctx, o, *rounds, *f.json)
+		return b.rateCommand(ctx, o, *rounds)
 	}
 	limit := 2*o.span() + time.Duration(o.kills)*readyTime + o.drain + 5*time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.telegramRun(ctx, o)
-	if err != nil {
-		b.keep = true
+	if err := b.tell(r, err); err != nil {
 		return err
-	}
-	if *f.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
 	}
 	if len(r.Verdict.Violations) > 0 {
 		b.keep = true

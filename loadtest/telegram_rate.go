@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -54,26 +53,26 @@ type rateRound struct {
 }
 
 // rateCommand measures how fast updates come in that wait when the daemon starts.
-func (b *bench) rateCommand(ctx context.Context, o telegramOptions, rounds int, asJSON bool) error {
+func (b *bench) rateCommand(ctx context.Context, o telegramOptions, rounds int) error {
 	limit := time.Duration(rounds) * (rateTime + time.Duration(o.updates)*time.Second/20 + shownTime + time.Minute)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
+	r, err := b.rates(ctx, o, rounds)
+	return b.tell(r, err)
+}
+
+func (b *bench) rates(ctx context.Context, o telegramOptions, rounds int) (rateReport, error) {
 	r := rateReport{Updates: o.updates, Chats: o.chats, Sync: o.sync}
 	for i := range rounds {
 		b.p.note("round %d of %d: %d updates of %d chats wait, sync %s", i+1, rounds, o.updates, o.chats, o.sync)
 		one, err := b.rateRound(ctx, o, i, i+1 == rounds)
 		if err != nil {
-			b.keep = true
-			return err
+			return r, err
 		}
 		r.Rounds = append(r.Rounds, one)
 	}
 	r.finish()
-	if asJSON {
-		return json.NewEncoder(b.p.out).Encode(r)
-	}
-	r.print(b.p)
-	return nil
+	return r, nil
 }
 
 // rateRound is one daemon, and the floor right after it. The answers are bound by Telegram's limits, which the daemon keeps

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -89,23 +87,7 @@ func toolCommand(ctx context.Context, args []string, p printer) error {
 	}
 	defer b.close()
 	r, err := b.tool(ctx, f)
-	if err != nil {
-		b.keep = true
-		return err
-	}
-	if *f.bench.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
-	}
-	missed := func(g goal) bool { return !g.Met }
-	if slices.ContainsFunc(r.promises(), missed) || f.strict && slices.ContainsFunc(r.Goals, missed) {
-		b.keep = true
-		return errBroken
-	}
-	return nil
+	return b.conclude(f.strict, r, err)
 }
 
 func (b *bench) tool(ctx context.Context, f toolFlags) (r toolReport, err error) {
@@ -134,7 +116,8 @@ func (b *bench) tool(ctx context.Context, f toolFlags) (r toolReport, err error)
 	return r, nil
 }
 
-// promises are the goals that no machine is too slow for.
+func (r toolReport) all() []goal { return r.Goals }
+
 func (r toolReport) promises() (out []goal) {
 	if r.Parked != nil {
 		out = append(out, r.Parked.Goals...)

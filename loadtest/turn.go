@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,35 +88,20 @@ func turnCommand(ctx context.Context, args []string, p printer) error {
 	default:
 		r, err = b.turns(ctx, f.cells, f.timing, f.rounds)
 	}
-	if err != nil {
-		b.keep = true
-		return err
-	}
-	if *f.bench.json {
-		if err := json.NewEncoder(p.out).Encode(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(p)
-	}
-	if f.strict && slices.ContainsFunc(r.all(), func(g goal) bool { return !g.Met }) {
-		return errBroken
-	}
-	return nil
+	return b.conclude(f.strict, r, err)
 }
 
 // maxHistoryBytes keeps the message within what the fake model repeats.
 const maxHistoryBytes = 1900
 
-// report of one of the measurements.
-type report interface {
-	print(p printer)
-	all() []goal
-}
-
 func (r turnReport) all() []goal    { return r.Goals }
 func (r historyReport) all() []goal { return r.Goals }
 func (r dormantReport) all() []goal { return r.Goals }
+
+// Turns promise nothing that a slow machine could not break.
+func (turnReport) promises() []goal    { return nil }
+func (historyReport) promises() []goal { return nil }
+func (dormantReport) promises() []goal { return nil }
 
 // turns measures beside the floor.
 func (b *bench) turns(ctx context.Context, cells []cell, t timing, rounds int) (turnReport, error) {

@@ -154,3 +154,18 @@ func CommandOn(ctx context.Context, bin, home string, args ...string) (wall, cpu
 	}
 	return time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
+
+// Spent is the processor time that the process has used when it has ended.
+func (p *Process) Spent() time.Duration {
+	<-p.done
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// Files is how many file descriptors the process has open, now.
+func (p *Process) Files() (int, error) {
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("descriptors of the process: %w", err)
+	}
+	return len(all), nil
+}

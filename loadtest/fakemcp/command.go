@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/jetclaw/jetclaw/loadtest/leash"
 )
 
 // Command is the word by which the loadtest program becomes this server: configured as the command of an MCP server, or started
@@ -40,15 +42,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if _, err := fmt.Fprintln(out, s.URL()); err != nil {
 		return err
 	}
-	gone := make(chan struct{})
-	go func() { // ends with the process at the latest
-		_, _ = io.Copy(io.Discard, in)
-		close(gone)
-	}()
-	select {
-	case <-gone:
-	case <-ctx.Done():
-	}
+	leash.Wait(ctx, in)
 	return nil
 }
 

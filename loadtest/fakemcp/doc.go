@@ -13,6 +13,9 @@
 //	hang      {}         never answers, and does not listen to a cancellation
 //	flip      {}         adds the tool "flipped" to the list, or takes it away
 //	big       {bytes}    answers with so much text
+//	await     {}         answers when it is released
+//	awaited   {calls}    answers when so many calls of await wait
+//	release   {bytes}    releases them with so much text, and says how many there were
 //
 // Each effect is a line in a file that outlives the process ("append mk-a-1-2"), written and synced before the call is answered.
 //

@@ -70,7 +70,7 @@ func TestEffectsAreInTheLedger(t *testing.T) {
 func TestTools(t *testing.T) {
 	s := connect(t, fakemcp.Options{More: 2}, nil)
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 14 {
+	if err != nil || len(list.Tools) != 17 {
 		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	for _, tool := range list.Tools {
@@ -98,6 +98,35 @@ func TestTools(t *testing.T) {
 	}
 	if _, failed := call(t, s, fakemcp.Echo, args{"txet": "x"}); !failed {
 		t.Error("wrong arguments are taken")
+	}
+}
+
+func TestCallsThatWaitAreReleased(t *testing.T) {
+	s := connect(t, fakemcp.Options{}, nil)
+	if got, _ := call(t, s, fakemcp.Release, args{"bytes": 3}); got != "0" {
+		t.Error(got)
+	}
+	for range 2 {
+		told := make(chan string, 3)
+		for range 3 {
+			go func() {
+				r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: fakemcp.Await})
+				if err != nil {
+					told <- err.Error()
+					return
+				}
+				told <- r.Content[0].(*mcp.TextContent).Text
+			}()
+		}
+		call(t, s, fakemcp.Awaited, args{"calls": 3})
+		if got, _ := call(t, s, fakemcp.Release, args{"bytes": 3}); got != "3" {
+			t.Error(got)
+		}
+		for range 3 {
+			if got := <-told; got != "xxx" {
+				t.Error(got)
+			}
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func build(o Options, ended <-chan struct{}) *mcp.Server {
 	if o.Legacy {
 		so.SupportedProtocolVersions = legacy()
 	}
-	t := &tools{o: o, ended: ended, kept: map[string]string{}}
+	t := &tools{o: o, ended: ended, waiting: newRoom(), kept: map[string]string{}}
 	t.server = mcp.NewServer(&mcp.Implementation{Name: "fakemcp", Version: "1"}, so)
 	t.add()
 	return t.server

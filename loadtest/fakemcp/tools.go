@@ -28,6 +28,9 @@ type (
 	bigArgs struct {
 		Bytes int `json:"bytes"`
 	}
+	callsArgs struct {
+		Calls int `json:"calls"`
+	}
 	none struct{}
 )
 
@@ -37,7 +40,13 @@ const (
 	Look   = "look"
 	Append = "append"
 	Put    = "put"
-	flip   = "flipped"
+	Big    = "big"
+
+	Await   = "await"
+	Awaited = "awaited"
+	Release = "release"
+
+	flip = "flipped"
 )
 
 const (
@@ -51,10 +60,14 @@ type tools struct {
 	server *mcp.Server
 	ended  <-chan struct{} // the server is to end: hanging calls go with it
 
+	waiting *room
+
 	mu      sync.Mutex
 	flipped bool              // guarded by mu
 	kept    map[string]string // guarded by mu; by session
 }
+
+func (b bigArgs) text() string { return strings.Repeat("x", max(0, min(b.Bytes, maxBig))) }
 
 func said(format string, args ...any) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
@@ -110,9 +123,12 @@ func (t *tools) add() {
 		return said("ended"), nil
 	})
 	offer(t, "flip", "Changes the list of tools.", nil, t.flip)
-	offer(t, "big", "Answers with much text.", nil, func(_ context.Context, _ *mcp.CallToolRequest, in bigArgs) (*mcp.CallToolResult, error) {
-		return said("%s", strings.Repeat("x", max(0, min(in.Bytes, maxBig)))), nil
+	offer(t, Big, "Answers with much text.", nil, func(_ context.Context, _ *mcp.CallToolRequest, in bigArgs) (*mcp.CallToolResult, error) {
+		return said("%s", in.text()), nil
 	})
+	offer(t, Await, "Waits to be released.", nil, t.waiting.await)
+	offer(t, Awaited, "Waits for calls that wait.", nil, t.waiting.awaited)
+	offer(t, Release, "Releases the calls that wait.", nil, t.waiting.release)
 	for i := range t.o.More {
 		offer(t, fmt.Sprintf("more_%04d", i), "One of many.", nil, repeat)
 	}

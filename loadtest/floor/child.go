@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/jetclaw/jetclaw/loadtest/leash"
 )
 
 // The commands by which this program runs itself as a child.
@@ -36,15 +38,7 @@ func ServeWeb(ctx context.Context, model string, in io.Reader, out io.Writer) er
 	if _, err := fmt.Fprintln(out, w.URL()); err != nil {
 		return err
 	}
-	gone := make(chan struct{})
-	go func() { // ends with the process at the latest
-		_, _ = io.Copy(io.Discard, in)
-		close(gone)
-	}()
-	select {
-	case <-gone:
-	case <-ctx.Done():
-	}
+	leash.Wait(ctx, in)
 	return nil
 }
 

@@ -59,7 +59,9 @@ type Bridge struct {
 	line   *line
 	reader *reader
 	log    *slog.Logger
-	extend *extension // what only tests add; nil
+	// protocol is for the SDK, which logs as an error what clients do wrong.
+	protocol *slog.Logger
+	extend   *extension // what only tests add; nil
 }
 
 // extension adds to a server what the protocol has and a bridge does not.
@@ -79,7 +81,7 @@ func New(c Config) (*Bridge, error) {
 	if c.Patience == 0 {
 		c.Patience = DefaultPatience
 	}
-	return &Bridge{config: c, line: newLine(c.Patience), reader: newReader(), log: c.Log}, nil
+	return &Bridge{config: c, line: newLine(c.Patience), reader: newReader(), log: c.Log, protocol: slog.New(lowered{c.Log.Handler()})}, nil
 }
 
 // Attach lets the bridge use a connection until ctx ends, or the connection fails. Before and between connections clients are served

@@ -46,7 +46,7 @@ func newClient(b *Bridge) *client {
 
 func (c *client) newServer(versions []string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "jetclaw-tools", Title: "jetclaw's tools", Version: c.b.config.Version}, &mcp.ServerOptions{
-		Instructions: clientInstructions, Logger: c.b.log, SupportedProtocolVersions: versions, SetCacheable: private,
+		Instructions: clientInstructions, Logger: c.b.protocol, SupportedProtocolVersions: versions, SetCacheable: private,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {

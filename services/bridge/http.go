@@ -61,7 +61,7 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener, c HTTPConfig) er
 	defer func() { end(); <-done }()
 	server := &http.Server{
 		Handler: b.guard(handler, c), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return beside },
 	}
 	stopped := make(chan struct{})
 	go func() {
@@ -92,11 +92,12 @@ func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error
 	over, end := context.WithCancel(context.Background())
 	s.AddReceivingMiddleware(until(over))
 	server := func(*http.Request) *mcp.Server { return s }
+	const named = true // the guard has looked at the name already, and knows that of a proxy on this machine
 	stateful := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
-		Logger: b.log, SessionTimeout: sessionTime, MaxRequestBodyBytes: maxBody,
+		Logger: b.protocol, SessionTimeout: sessionTime, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: named,
 	})
 	stateless := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
-		Logger: b.log, Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+		Logger: b.protocol, Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, DisableLocalhostProtection: named,
 	})
 	h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(eraHeader) >= statelessEra {

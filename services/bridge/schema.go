@@ -53,26 +53,40 @@ func add[In, Out any](t tool, h mcp.ToolHandlerFor[In, Out]) func(*mcp.Server) e
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
+		definite(in)
 		for name, p := range in.Properties {
-			if slices.Contains(p.Types, "null") { // a list that may be left out is not null
-				p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
-				p.Type, p.Types = p.Types[0], nil
-			}
 			more := t.properties[name]
 			if p.Description = more.says; more.bound != nil {
 				more.bound(p)
 			}
 		}
 		out, err := jsonschema.For[Out](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-			reflect.TypeFor[event.Event](): eventSchema(), reflect.TypeFor[json.RawMessage](): {},
+			reflect.TypeFor[event.Event](): eventSchema(), reflect.TypeFor[json.RawMessage](): {Description: "any JSON"},
 		}})
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
+		definite(out)
 		mcp.AddTool(s, &mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.says, Annotations: t.hints, InputSchema: in, OutputSchema: out,
 		}, h)
 		return nil
+	}
+}
+
+// definite takes null out of a schema where it never stands: a list is empty instead, and what may be left out is left out. There are
+// clients that take no property of two types.
+func definite(s *jsonschema.Schema) {
+	for name, p := range s.Properties {
+		list, optional := slices.Contains(p.Types, "array"), !slices.Contains(s.Required, name)
+		if slices.Contains(p.Types, "null") && (list || optional) {
+			p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
+			p.Type, p.Types = p.Types[0], nil
+		}
+		definite(p)
+	}
+	if s.Items != nil {
+		definite(s.Items)
 	}
 }
 

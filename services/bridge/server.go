@@ -24,7 +24,7 @@ func (b *Bridge) newServer(o options) (*mcp.Server, error) {
 		text += channelInstructions
 	}
 	settings := &mcp.ServerOptions{
-		Instructions: text, Logger: b.log, SupportedProtocolVersions: o.versions, InitializedHandler: o.initialized,
+		Instructions: text, Logger: b.protocol, SupportedProtocolVersions: o.versions, InitializedHandler: o.initialized,
 		Capabilities: &mcp.ServerCapabilities{
 			Experimental: o.experimental, Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
 		},

@@ -26,6 +26,9 @@ type served struct {
 	url, token string   // HTTP
 }
 
+// bridgeCommand is what the arguments of a bridge begin with, as the system shows them.
+func bridgeCommand() string { return binary + "\x00mcp\x00serve" }
+
 var bridgeURL = regexp.MustCompile(`MCP at (http://\S+)`)
 
 // serve makes the bridge reachable: over stdio a client starts it by itself.
@@ -96,9 +99,9 @@ func (i inspector) call(into any, tool string, args map[string]any) {
 
 // bridgeEvent is what events have that these tests look at.
 type bridgeEvent struct {
-	Cursor                               uint64
-	Type, SessionKey, Role, Text, Status string
-	ID                                   string
+	Cursor           uint64
+	Type, Role, Text string
+	Raw              struct{ ID, Status string } // of those that are no messages
 }
 
 type bridgePage struct {
@@ -136,12 +139,14 @@ func TestPeersMCPServeInspector(t *testing.T) {
 			if code := d.stop(); code != 0 {
 				t.Errorf("exit %d\n%s", code, d.stderr)
 			}
-			noneLeft(t, "\x00--cli\x00")
+			if transport == overStdio { // it ends with its client
+				noneLeft(t, bridgeCommand())
+			}
 		})
 	}
 }
 
-const hello, work1 = "main.terminal.local.default", "main.terminal.local.work"
+const hello, atWork = "main.terminal.local.default", "main.terminal.local.work"
 
 type bridgeMessages struct {
 	Messages []struct {
@@ -160,7 +165,7 @@ func (i inspector) conversations() {
 	}
 	var list struct{ Conversations []seen }
 	i.call(&list, "conversations_list", map[string]any{"includeDerivedTitles": true})
-	if len(list.Conversations) != 2 || list.Conversations[0].SessionKey != work1 ||
+	if len(list.Conversations) != 2 || list.Conversations[0].SessionKey != atWork ||
 		list.Conversations[1] != (seen{hello, "terminal", "hello", 2}) {
 		t.Errorf("%+v", list)
 	}
@@ -200,11 +205,11 @@ func (i inspector) approval(id string) {
 	for _, e := range page.Events {
 		kinds = append(kinds, e.Type)
 	}
-	if want := []string{"message", "message", "message", "exec_approval_requested"}; !slices.Equal(kinds, want) || page.Events[3].ID != id {
+	if want := []string{"message", "message", "message", "exec_approval_requested"}; !slices.Equal(kinds, want) || page.Events[3].Raw.ID != id {
 		t.Errorf("%+v", page)
 	}
 	var open struct{ Approvals []struct{ Kind, ID string } }
-	i.call(&open, "permissions_list_open", nil)
+	i.call(&open, "permissions_list_open", map[string]any{})
 	if len(open.Approvals) != 1 || open.Approvals[0].ID != id || open.Approvals[0].Kind != "exec" {
 		t.Fatalf("%+v", open)
 	}
@@ -214,8 +219,8 @@ func (i inspector) approval(id string) {
 		t.Errorf("%+v", answer)
 	}
 	var waited struct{ Event *bridgeEvent }
-	i.call(&waited, "events_wait", map[string]any{"after_cursor": page.Next, "session_key": work1, "types": []string{"turn_completed"}})
-	if waited.Event == nil || waited.Event.Status != "completed" {
+	i.call(&waited, "events_wait", map[string]any{"after_cursor": page.Next, "session_key": atWork, "types": []string{"turn_completed"}})
+	if waited.Event == nil || waited.Event.Raw.Status != "completed" {
 		t.Fatalf("%+v", waited.Event)
 	}
 	if text := i.u.file("AGENTS.md"); !strings.Contains(text, "be kind") {

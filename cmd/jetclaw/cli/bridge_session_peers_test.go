@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -48,7 +47,7 @@ func (u *user) session(at served) *tsSession {
 		args = append(append(args, "stdio"), at.command...)
 	}
 	c := exec.CommandContext(u.t.Context(), filepath.Join(dir, "node_modules", ".bin", "node"), args...)
-	c.Env, c.Stderr = u.env, os.Stderr
+	c.Env, c.Stderr = u.env, u.t.Output()
 	stdin, err := c.StdinPipe()
 	if err != nil {
 		u.t.Fatal(err)
@@ -219,7 +218,9 @@ func TestPeersMCPServeRestart(t *testing.T) {
 			if code := d.stop(); code != 0 {
 				t.Errorf("exit %d\n%s", code, d.stderr)
 			}
-			noneLeft(t, "session.mjs")
+			if transport == overStdio {
+				noneLeft(t, bridgeCommand())
+			}
 		})
 	}
 }

@@ -45,8 +45,9 @@ func suite(t *testing.T, args ...string) (string, error) {
 	if dir == "" {
 		t.Fatal("JETCLAW_PEERS is not set: run these tests by `just test-mcp-peers`")
 	}
-	bin := filepath.Join(dir, "mcp", "node_modules", ".bin")
-	c := exec.CommandContext(t.Context(), filepath.Join(bin, "node"), append([]string{filepath.Join(bin, "conformance")}, args...)...)
+	modules := filepath.Join(dir, "mcp", "node_modules")
+	program := filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js") // .bin may have another version of it
+	c := exec.CommandContext(t.Context(), filepath.Join(modules, ".bin", "node"), append([]string{program}, args...)...)
 	c.Dir = t.TempDir()
 	c.Env = append(os.Environ(), "NO_COLOR=1")
 	out, err := c.CombinedOutput()

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// Goals of the design that this scenario measures.
+const (
+	goalWait       = 2 * time.Millisecond // over the floor
+	goalServeReady = 300 * time.Millisecond
+	goalServeRSS   = 40e6
+	goalMuteEnd    = 5 * time.Second
+	goalMute       = 150e6 // generous: what is unbounded grows past anything
+)
+
+func (r bridgeReport) all() []goal { return r.Goals }
+
+func (r bridgeReport) promises() (out []goal) {
+	for _, m := range r.Mute {
+		out = append(out, goal{
+			fmt.Sprintf("memory with a client over %s that reads nothing while %d events happen, at most", m.Transport, m.Events),
+			"≤ 150 MB", megabytes(m.Peak), m.Peak <= goalMute,
+		})
+	}
+	if c := r.CatchUp; c != nil {
+		out = append(out, goal{
+			fmt.Sprintf("%d messages after kill -9 of the daemon, told once each and in order", c.Messages), "all",
+			fmt.Sprintf("%d, %d wrong", c.Told, len(c.Wrong)), c.Told == c.Messages && len(c.Wrong) == 0,
+		})
+	}
+	return out
+}
+
+func (r *bridgeReport) goals() {
+	for _, w := range r.Waits {
+		name, added, floor := w.String()+": stored to told, p50", w.Added, w.Floor
+		if w.Waiters == 1 {
+			name, added, floor = name+", beyond a bare call", w.AddedCall, w.Echo
+		} else {
+			name += ", beyond a bare server"
+		}
+		r.Goals = append(r.Goals, goal{
+			name, "≤ 2 ms", fmt.Sprintf("%.2f ms (%.2f ms, floor %.2f ms)", ms(time.Duration(added)), ms(w.Took.P50), ms(floor.P50)),
+			time.Duration(added) <= goalWait,
+		})
+	}
+	if s := r.Start; s != nil {
+		r.Goals = append(r.Goals,
+			goal{
+				"start: exec to tools/list answered, median", "≤ 300 ms",
+				fmt.Sprintf("%.0f ms (CPU %.0f ms; version takes %.0f ms)", ms(s.Ready.P50), ms(s.CPU), ms(s.Version)), s.Ready.P50 <= goalServeReady,
+			},
+			goal{"memory after it", "≤ 40 MB", megabytes(s.RSS), s.RSS <= goalServeRSS})
+	}
+	if r.RSS > 0 {
+		r.Goals = append(r.Goals, goal{"memory after the load", "≤ 40 MB", megabytes(r.RSS), r.RSS <= goalServeRSS})
+	}
+	if c := r.Crowd; c != nil {
+		r.Goals = append(r.Goals, goal{
+			fmt.Sprintf("open files after %d sessions over HTTP, twice", c.Sessions), fmt.Sprintf("≤ %d, as before", c.Files),
+			fmt.Sprintf("%d (%d with them)", c.FilesAfter, c.FilesWith), c.FilesAfter <= c.Files,
+		})
+	}
+	for _, m := range r.Mute {
+		by := "its client has closed its end"
+		if m.Transport == overHTTP {
+			by = "SIGTERM"
+		}
+		r.Goals = append(r.Goals, goal{
+			fmt.Sprintf("the end of the server whose client over %s reads nothing, after %s", m.Transport, by), "≤ 5 s",
+			fmt.Sprintf("%.1f s", m.Ended.Seconds()) + map[bool]string{true: ", killed"}[m.Killed], !m.Killed && m.Ended <= goalMuteEnd,
+		})
+	}
+	r.Goals = append(r.Goals, r.promises()...)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func (w bridgeWait) String() string {
+	switch {
+	case w.Waiters == 1:
+		return "1 client waits over " + w.Transport
+	case w.Own:
+		return fmt.Sprintf("%d clients wait over %s", w.Waiters, w.Transport)
+	}
+	return fmt.Sprintf("%d calls of one client wait over %s", w.Waiters, w.Transport)
+}
+
+func (r bridgeReport) print(p printer) {
+	pair := func(s stat.Spread) string { return fmt.Sprintf("%.2f/%.2f", ms(s.P50), ms(s.P99)) }
+	p.say("jetclaw mcp serve beside a daemon with %d sessions: medians of %d rounds, times in ms as p50/p99.", r.Sessions, r.Rounds)
+	if len(r.Calls) > 0 {
+		p.say("took: a call over stdio. bare: a call of a bare server of the SDK whose result has as many bytes. CPU: of the server, without the daemon.\n")
+		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		_, _ = fmt.Fprintln(w, "call\tcalls\tkB\ttook\tbare\ttook/bare\tCPU ms\t")
+		for _, c := range r.Calls {
+			_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%s\t%s\t%.1f/%.1f\t%.2f\t\n", c.Call, c.Took.N, float64(c.Bytes)/1e3, pair(c.Took), pair(c.Floor),
+				c.Ratio, c.RatioP99, ms(c.CPU))
+		}
+		_ = w.Flush()
+	}
+	if len(r.Waits) > 0 {
+		p.say("\nEvents that clients wait for. told: a message stored, by the bus's clock, to events_wait answered at the client; last: of the last client.")
+		p.say("bare: the call that releases as many calls of a bare server, to their answers. call: a plain call of that server.\n")
+		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		_, _ = fmt.Fprintln(w, "\ttold\tlast\tbare\tbare last\ttold/bare\tcall\t")
+		for _, l := range r.Waits {
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.1f\t%s\t\n", l, pair(l.Took), pair(l.Last), pair(l.Floor), pair(l.FloorLast), l.Ratio, pair(l.Echo))
+		}
+		_ = w.Flush()
+	}
+	if c := r.Crowd; c != nil {
+		p.say("\n%d sessions over HTTP, open within %.1f s: %s before, %s with them, %s after; once more %s and %s",
+			c.Sessions, c.Took.Seconds(), megabytes(c.RSS), megabytes(c.With), megabytes(c.After), megabytes(c.Again), megabytes(c.AfterAgain))
+	}
+	for _, m := range r.Mute {
+		p.say("a client over %s that has asked for %d pages and reads nothing, while %d events happen: %s before, %s at most, %s at rest",
+			m.Transport, m.Asked, m.Events, megabytes(m.RSS), megabytes(m.Peak), megabytes(m.After))
+	}
+	if c := r.CatchUp; c != nil {
+		p.say("catching up after kill -9: the daemon was ready after %.0f ms, %d messages were told within %.1f s of the first one's sending;",
+			ms(c.Ready), c.Told, c.Took.Seconds())
+		p.say("%d polls, %d of them failed and were asked again, the slowest took %.0f ms", c.Polls, c.Failed, ms(c.Slowest))
+	}
+	printGoals(p, r.Goals)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// bridgeStart is what a client waits for when it starts the server, and what the server costs then.
+type bridgeStart struct {
+	Ready   stat.Spread   `json:"ready"`            // from exec until tools/list is answered
+	CPU     time.Duration `json:"cpu_ns"`           // median; of the whole process, until it has ended
+	RSS     int64         `json:"rss_bytes"`        // median; at rest
+	Version time.Duration `json:"floor_version_ns"` // median; `jetclaw version`, the whole process
+}
+
+func (x *bridged) starts(ctx context.Context, r *bridgeReport) error {
+	var ready, cpu, version []time.Duration
+	var rss []int64
+	for i := range x.f.starts {
+		x.p.note("start %d of %d", i+1, x.f.starts)
+		wall, _, err := daemon.Command(ctx, x.binary, "version")
+		if err != nil {
+			return err
+		}
+		version = append(version, wall)
+		c, err := x.overStdio(ctx)
+		if err != nil {
+			return err
+		}
+		took, bytes, err := x.looked(ctx, c)
+		if err != nil {
+			c.server.Kill()
+			return err
+		}
+		if err := c.end(); err != nil {
+			return err
+		}
+		ready, rss, cpu = append(ready, took), append(rss, bytes), append(cpu, c.server.Spent())
+	}
+	r.Start = &bridgeStart{Ready: stat.SpreadOf(ready), CPU: stat.Median(cpu), RSS: stat.Median(rss), Version: stat.Median(version)}
+	return nil
+}
+
+// looked asks a server that has just started for its tools, and has its memory when it has come to rest.
+func (x *bridged) looked(ctx context.Context, c *stdioClient) (ready time.Duration, rss int64, err error) {
+	if _, err := c.ListTools(ctx, &mcp.ListToolsParams{}); err != nil {
+		return 0, 0, err
+	}
+	ready = time.Since(c.server.Started)
+	wait(ctx, x.f.calm)
+	rss, err = c.server.RSS()
+	return ready, rss, err
+}
