@@ -58,6 +58,7 @@ type Bridge struct {
 	config Config
 	line   *line
 	reader *reader
+	looks  looks
 	log    *slog.Logger
 	// protocol is for the SDK, which logs as an error what clients do wrong.
 	protocol *slog.Logger
@@ -70,6 +71,22 @@ type extension struct {
 	server  func(*mcp.Server)        // after it
 }
 
+// looks bound how many pages are read from the journal at a time: each holds a batch of it. The others wait.
+type looks chan struct{}
+
+const maxLooks = 4
+
+func (l looks) enter(ctx context.Context) error {
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l looks) leave() { <-l }
+
 // New makes a bridge that has no connection yet: Attach gives it one.
 func New(c Config) (*Bridge, error) {
 	if c.Log == nil {
@@ -81,7 +98,7 @@ func New(c Config) (*Bridge, error) {
 	if c.Patience == 0 {
 		c.Patience = DefaultPatience
 	}
-	return &Bridge{config: c, line: newLine(c.Patience), reader: newReader(), log: c.Log, protocol: slog.New(lowered{c.Log.Handler()})}, nil
+	return &Bridge{config: c, line: newLine(c.Patience), reader: newReader(), looks: make(looks, maxLooks), log: c.Log, protocol: slog.New(lowered{c.Log.Handler()})}, nil
 }
 
 // Attach lets the bridge use a connection until ctx ends, or the connection fails. Before and between connections clients are served
@@ -98,3 +115,6 @@ func (b *Bridge) Attach(ctx context.Context, conn *bus.Conn) error {
 	defer b.line.set(nil)
 	return g.Wait()
 }
+
+// Away says, for those who ask meanwhile, why there is no connection.
+func (b *Bridge) Away(why string) { b.line.because(why) }

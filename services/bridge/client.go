@@ -49,7 +49,7 @@ func (c *client) newServer(versions []string) *mcp.Server {
 		Instructions: clientInstructions, Logger: c.b.protocol, SupportedProtocolVersions: versions, SetCacheable: private,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
-	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+	s.AddReceivingMiddleware(coded, func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method == "tools/list" || method == "tools/call" && !c.known() {
 				if err := c.refresh(ctx, s); err != nil {
@@ -343,8 +343,4 @@ func (c *client) stop(ctx context.Context, id session.ID) {
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		c.b.log.Warn("a call that was withdrawn could not be stopped", "session", id, "error", err)
 	}
-}
-
-func failed(err error) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }

@@ -26,6 +26,7 @@ type listQuestion struct {
 type listAnswer struct {
 	Conversations []conversation `json:"conversations"`
 	Next          string         `json:"next"`
+	Behind        behind         `json:"behind"`
 }
 
 type conversation struct {
@@ -74,20 +75,21 @@ type listIn struct {
 type listOut struct {
 	Conversations []Conversation `json:"conversations"`
 	Next          string         `json:"next,omitempty" jsonschema:"cursor of the next page"`
+	Behind        uint64         `json:"behind,omitempty" jsonschema:"events that the index of conversations has not read yet: there may be more"`
 }
 
-func (b *Bridge) conversationsList(ctx context.Context, _ *mcp.CallToolRequest, in listIn) (*mcp.CallToolResult, listOut, error) {
+func (b *Bridge) conversationsList(ctx context.Context, _ *mcp.CallToolRequest, in listIn) (string, listOut, error) {
 	got, err := ask[listAnswer](ctx, b.line, conversations, "list", listQuestion{
 		Limit: in.Limit, Cursor: in.Cursor, Search: in.Search, Channel: in.Channel,
 	})
 	if err != nil {
-		return nil, listOut{}, err
+		return "", listOut{}, err
 	}
-	out := listOut{Conversations: make([]Conversation, 0, len(got.Conversations)), Next: got.Next}
+	out := listOut{Conversations: make([]Conversation, 0, len(got.Conversations)), Next: got.Next, Behind: got.Behind.Events}
 	for _, c := range got.Conversations {
 		out.Conversations = append(out.Conversations, shown(c, in.Titles, in.Last))
 	}
-	return said(fmt.Sprintf("conversations: %d", len(out.Conversations)), out, true), out, nil
+	return fmt.Sprintf("conversations: %d", len(out.Conversations)), out, nil
 }
 
 func shown(c conversation, title, last bool) Conversation {
@@ -115,17 +117,17 @@ type getOut struct {
 	Conversation Conversation `json:"conversation"`
 }
 
-func (b *Bridge) conversationGet(ctx context.Context, _ *mcp.CallToolRequest, in getIn) (*mcp.CallToolResult, getOut, error) {
+func (b *Bridge) conversationGet(ctx context.Context, _ *mcp.CallToolRequest, in getIn) (string, getOut, error) {
 	id, err := sessionOf(in.Session)
 	if err != nil {
-		return nil, getOut{}, err
+		return "", getOut{}, err
 	}
 	c, err := b.conversation(ctx, id)
 	if err != nil {
-		return nil, getOut{}, err
+		return "", getOut{}, err
 	}
 	out := getOut{shown(c, true, true)}
-	return said("conversation: "+string(id), out, true), out, nil
+	return "conversation: " + string(id), out, nil
 }
 
 type getQuestion struct {

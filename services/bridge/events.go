@@ -23,6 +23,7 @@ type pollIn struct {
 	Session string       `json:"session_key,omitempty"`
 	Limit   int          `json:"limit,omitempty"`
 	Types   []event.Type `json:"types,omitempty"`
+	Text    int          `json:"text_limit,omitempty"`
 }
 
 type pollOut struct {
@@ -32,24 +33,24 @@ type pollOut struct {
 	Gap    *Gap          `json:"gap,omitempty"`
 }
 
-func (b *Bridge) eventsPoll(ctx context.Context, _ *mcp.CallToolRequest, in pollIn) (*mcp.CallToolResult, pollOut, error) {
+func (b *Bridge) eventsPoll(ctx context.Context, _ *mcp.CallToolRequest, in pollIn) (string, pollOut, error) {
 	q, err := b.queryOf(ctx, in.After, in.Session, in.Types, false)
 	if err != nil {
-		return nil, pollOut{}, err
+		return "", pollOut{}, err
 	}
-	q.limit = in.Limit
+	q.limit, q.text = in.Limit, in.Text
 	if q.limit == 0 {
 		q.limit = pollUsual
 	}
 	p, err := b.read(ctx, q)
 	if err != nil {
-		return nil, pollOut{}, err
+		return "", pollOut{}, err
 	}
 	out := pollOut{Events: p.events, Next: p.next, More: p.more, Gap: p.gap}
 	if out.Events == nil {
 		out.Events = []event.Event{}
 	}
-	return said(fmt.Sprintf("events: %d", len(out.Events)), out, len(out.Events) > 0 || out.Gap != nil), out, nil
+	return fmt.Sprintf("events: %d", len(out.Events)), out, nil
 }
 
 type waitIn struct {
@@ -57,6 +58,7 @@ type waitIn struct {
 	Session string       `json:"session_key,omitempty"`
 	Timeout int          `json:"timeout_ms,omitempty"`
 	Types   []event.Type `json:"types,omitempty"`
+	Text    int          `json:"text_limit,omitempty"`
 }
 
 type waitOut struct {
@@ -67,7 +69,7 @@ type waitOut struct {
 	Gap    *Gap          `json:"gap,omitempty"`
 }
 
-func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in waitIn) (*mcp.CallToolResult, waitOut, error) {
+func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in waitIn) (string, waitOut, error) {
 	limit := waitUsual
 	if in.Timeout > 0 {
 		limit = time.Duration(in.Timeout) * time.Millisecond
@@ -76,13 +78,13 @@ func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in wait
 	defer timer.Stop()
 	q, err := b.queryOf(ctx, in.After, in.Session, in.Types, true)
 	if err != nil {
-		return nil, waitOut{}, err
+		return "", waitOut{}, err
 	}
-	q.limit = 1
+	q.limit, q.text = 1, in.Text
 	for {
 		p, changed, err := b.glance(ctx, q)
 		if err != nil {
-			return nil, waitOut{}, err
+			return "", waitOut{}, err
 		}
 		out := waitOut{Next: p.next, Gap: p.gap}
 		if len(p.events) > 0 {
@@ -90,10 +92,10 @@ func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in wait
 			if out.Next = p.events[0].Cursor; len(p.events) > 1 {
 				out.Events = p.events
 			}
-			return said("event: "+string(out.Event.Type), out, true), out, nil
+			return "event: " + string(out.Event.Type), out, nil
 		}
 		if p.gap != nil {
-			return said("gap", out, true), out, nil
+			return "gap", out, nil
 		}
 		q.after = p.next
 		if p.more {
@@ -103,11 +105,11 @@ func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in wait
 		case <-changed:
 		case <-timer.C:
 			if conn, _ := b.line.now(); conn == nil {
-				return nil, waitOut{}, away()
+				return "", waitOut{}, b.line.away()
 			}
-			return said("timeout", out, false), out, nil
+			return "timeout", out, nil
 		case <-ctx.Done():
-			return nil, waitOut{}, context.Cause(ctx)
+			return "", waitOut{}, context.Cause(ctx)
 		}
 	}
 }
@@ -173,7 +175,7 @@ func (b *Bridge) begun(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-timer.C:
-			return away()
+			return b.line.away()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -237,6 +239,10 @@ func (b *Bridge) glance(ctx context.Context, q query) (page, <-chan struct{}, er
 	if err != nil || ok {
 		return p, changed, err
 	}
+	if err := b.looks.enter(ctx); err != nil {
+		return p, changed, err
+	}
+	defer b.looks.leave()
 	_, upto, _ := b.reader.ends()
 	p, err = with(ctx, b.line, func(ctx context.Context, conn *bus.Conn) (page, error) { return past(ctx, conn, q, upto) })
 	return p, changed, err

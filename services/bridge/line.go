@@ -17,6 +17,7 @@ type line struct {
 	mu       sync.Mutex
 	conn     *bus.Conn     // guarded by mu; nil while there is none
 	changed  chan struct{} // guarded by mu; closed and replaced with each change
+	why      string        // guarded by mu; why there is none, as far as is known
 	patience time.Duration
 }
 
@@ -27,7 +28,9 @@ func newLine(patience time.Duration) *line {
 func (l *line) set(c *bus.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conn = c
+	if l.conn = c; c != nil {
+		l.why = ""
+	}
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -54,15 +57,27 @@ func (l *line) get(ctx context.Context) (*bus.Conn, error) {
 		select {
 		case <-changed:
 		case <-timeout:
-			return nil, away()
+			return nil, l.away()
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-func away() error {
+// away says why nothing can be asked.
+func (l *line) away() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why != "" {
+		return fault.New(fault.Unavailable, "jetclaw cannot be reached: %s", l.why)
+	}
 	return fault.New(fault.Unavailable, "jetclaw is not running, or cannot be reached: start it with `jetclaw run`, then try again")
+}
+
+func (l *line) because(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.why = why
 }
 
 const (
@@ -88,12 +103,15 @@ func askWithin[Res any](ctx context.Context, l *line, each time.Duration, servic
 		try, cancel := context.WithTimeout(ctx, each)
 		res, err := bus.Ask[Res](try, conn, service, verb, question)
 		cancel()
+		if fault.KindOf(err) == fault.Denied && len(conn.Violations()) > 0 {
+			err = fault.New(fault.Denied, "this key may not ask %s.%s: it is not that of the user %s", service, verb, Name)
+		}
 		if err == nil || !mayPass(err) || ctx.Err() != nil {
 			return res, err
 		}
 		if time.Since(began) > l.patience+each {
 			if fault.KindOf(err) == fault.Unavailable && !conn.NATS().IsConnected() {
-				err = away()
+				err = l.away()
 			}
 			return none, err
 		}

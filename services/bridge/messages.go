@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -46,15 +48,17 @@ type Media struct {
 }
 
 type readIn struct {
-	Session string `json:"session_key"`
-	Limit   int    `json:"limit,omitempty"`
-	Before  uint64 `json:"before,omitempty"`
-	After   uint64 `json:"after,omitempty"`
+	Session string  `json:"session_key"`
+	Limit   int     `json:"limit,omitempty"`
+	Before  uint64  `json:"before,omitempty"`
+	After   *uint64 `json:"after,omitempty"`
+	Text    int     `json:"text_limit,omitempty"`
 }
 
 type readOut struct {
 	Messages []Message `json:"messages"`
 	More     bool      `json:"more,omitempty" jsonschema:"there are others: older ones, or with after newer ones"`
+	Behind   uint64    `json:"behind,omitempty" jsonschema:"events that the index of conversations has not read yet"`
 }
 
 type readQuestion struct {
@@ -62,36 +66,91 @@ type readQuestion struct {
 	Limit   int        `json:"limit,omitempty"`
 	Before  uint64     `json:"before,omitempty"`
 	After   uint64     `json:"after,omitempty"`
+	Oldest  bool       `json:"oldest,omitempty"` // from the beginning
 	Message string     `json:"message,omitempty"`
+}
+
+// behind is what an index says of itself.
+type behind struct {
+	Events uint64 `json:"events"`
 }
 
 type readAnswer struct {
 	Messages []message `json:"messages"`
 	More     bool      `json:"more"`
+	Behind   behind    `json:"behind"`
 }
 
-func (b *Bridge) messagesRead(ctx context.Context, _ *mcp.CallToolRequest, in readIn) (*mcp.CallToolResult, readOut, error) {
+// textUsual is how many bytes of a text are told when nobody chooses: what a person writes is whole, what a program pastes is cut.
+const textUsual, textMost = 20_000, 1 << 20
+
+// limited is a text with at most so many bytes, and how many are left out.
+func limited(text string, most int) (string, int) {
+	if most == 0 {
+		most = textUsual
+	}
+	if len(text) <= most {
+		return text, 0
+	}
+	n := most
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n], len(text) - n
+}
+
+func (b *Bridge) messagesRead(ctx context.Context, _ *mcp.CallToolRequest, in readIn) (string, readOut, error) {
 	id, err := sessionOf(in.Session)
 	if err != nil {
-		return nil, readOut{}, err
+		return "", readOut{}, err
 	}
-	out, err := b.messages(ctx, readQuestion{Session: id, Limit: in.Limit, Before: in.Before, After: in.After})
+	q := readQuestion{Session: id, Limit: in.Limit, Before: in.Before}
+	if in.After != nil {
+		q.After, q.Oldest = *in.After, true
+	}
+	out, err := b.messages(ctx, q, in.Text)
 	if err != nil {
-		return nil, readOut{}, err
+		return "", readOut{}, err
 	}
-	return said(fmt.Sprintf("messages: %d", len(out.Messages)), out, true), out, nil
+	return fmt.Sprintf("messages: %d", len(out.Messages)), out, nil
 }
 
-func (b *Bridge) messages(ctx context.Context, q readQuestion) (readOut, error) {
+func (b *Bridge) messages(ctx context.Context, q readQuestion, text int) (readOut, error) {
 	got, err := ask[readAnswer](ctx, b.line, conversations, "read", q)
 	if err != nil {
 		return readOut{}, notThere(q.Session, err)
 	}
-	out := readOut{Messages: make([]Message, 0, len(got.Messages)), More: got.More}
+	out := readOut{Messages: make([]Message, 0, len(got.Messages)), More: got.More, Behind: got.Behind.Events}
 	for _, m := range got.Messages {
+		text, cut := limited(m.Text, text)
+		m.Text, m.Cut = text, m.Cut+cut
 		out.Messages = append(out.Messages, told(q.Session, m))
 	}
+	if q.Message == "" {
+		out.fit(q.Oldest)
+	}
 	return out, nil
+}
+
+// fit shortens a page to what an answer may have, but for its first message: of a page that goes on from a cursor the later ones go,
+// of the last messages the earlier ones.
+func (o *readOut) fit(oldest bool) {
+	if !oldest {
+		slices.Reverse(o.Messages)
+	}
+	bytes := 0
+	for i, m := range o.Messages {
+		for _, p := range m.Content {
+			bytes += len(p.Text)
+		}
+		if i > 0 && bytes > pageBytes {
+			o.Messages, o.More = o.Messages[:i], true
+			break
+		}
+	}
+	if !oldest {
+		slices.Reverse(o.Messages)
+	}
 }
 
 func told(s session.ID, m message) Message {
@@ -138,36 +197,39 @@ type fetchOut struct {
 	Message     Message `json:"message"`
 }
 
-func (b *Bridge) attachmentsFetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchIn) (*mcp.CallToolResult, fetchOut, error) {
+func (b *Bridge) attachmentsFetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchIn) (string, fetchOut, error) {
 	id, err := sessionOf(in.Session)
 	if err != nil {
-		return nil, fetchOut{}, err
+		return "", fetchOut{}, err
 	}
 	if _, err := b.conversation(ctx, id); err != nil {
-		return nil, fetchOut{}, err
+		return "", fetchOut{}, err
 	}
-	got, err := b.messages(ctx, readQuestion{Session: id, Message: in.Message})
+	got, err := b.messages(ctx, readQuestion{Session: id, Message: in.Message}, 0)
 	if fault.KindOf(err) == fault.NotFound || err == nil && len(got.Messages) == 0 {
-		return nil, fetchOut{}, fault.New(fault.NotFound, "message not found: %.200s", in.Message)
+		return "", fetchOut{}, fault.New(fault.NotFound, "message not found: %.200s", in.Message)
 	}
 	if err != nil {
-		return nil, fetchOut{}, err
+		return "", fetchOut{}, err
 	}
 	out := fetchOut{Attachments: []Media{}, Message: got.Messages[0]}
-	links := []mcp.Content{}
 	for _, p := range out.Message.Content {
 		if p.Media == nil || in.Limit > 0 && len(out.Attachments) == in.Limit {
 			continue
 		}
 		out.Attachments = append(out.Attachments, *p.Media)
-		if p.Media.URL != "" {
-			size := p.Media.Size
-			links = append(links, &mcp.ResourceLink{URI: p.Media.URL, Name: nameOf(*p.Media), MIMEType: p.Media.Type, Size: &size})
+	}
+	return fmt.Sprintf("attachments: %d", len(out.Attachments)), out, nil
+}
+
+// links are those to the bytes.
+func (o fetchOut) links() (all []mcp.Content) {
+	for _, m := range o.Attachments {
+		if m.URL != "" {
+			all = append(all, &mcp.ResourceLink{URI: m.URL, Name: nameOf(m), MIMEType: m.Type, Size: &m.Size})
 		}
 	}
-	res := said(fmt.Sprintf("attachments: %d", len(out.Attachments)), out, len(out.Attachments) > 0)
-	res.Content = append(res.Content, links...)
-	return res, out, nil
+	return all
 }
 
 func nameOf(m Media) string {

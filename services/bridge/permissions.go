@@ -39,6 +39,8 @@ type approvalView struct {
 type Approval struct {
 	Kind string `json:"kind" jsonschema:"exec: about a built-in tool; plugin: about one of an MCP server"`
 	event.Requested
+
+	Reserved bool `json:"reserved,omitempty" jsonschema:"it is about a call of a program outside: no program may answer it, only a person"`
 }
 
 type openOut struct {
@@ -46,24 +48,24 @@ type openOut struct {
 	More      int        `json:"more,omitempty" jsonschema:"how many, at least, did not fit"`
 }
 
-func (b *Bridge) permissionsListOpen(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, openOut, error) {
+func (b *Bridge) permissionsListOpen(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (string, openOut, error) {
 	got, err := ask[struct {
 		Approvals []approvalView `json:"approvals"`
 		More      int            `json:"more"`
 	}](ctx, b.line, approvals, "list", struct{}{})
 	if err != nil {
-		return nil, openOut{}, err
+		return "", openOut{}, err
 	}
 	out := openOut{Approvals: make([]Approval, 0, len(got.Approvals)), More: got.More}
 	for _, v := range got.Approvals {
-		out.Approvals = append(out.Approvals, Approval{Kind: event.KindOf(v.Executor), Requested: event.Requested{
+		out.Approvals = append(out.Approvals, Approval{Kind: event.KindOf(v.Executor), Reserved: v.Session.Channel() == event.Client, Requested: event.Requested{
 			ID: v.Approval, Created: v.Since.UnixMilli(), Expires: v.Expires.UnixMilli(), Request: event.Request{
 				Tool: v.Tool, Executor: v.Executor, Arguments: v.Arguments, Level: v.Level.String(), Why: v.Why, Shown: v.Shown,
 				Always: v.Always, Session: string(v.Session), Turn: v.Turn, Call: v.Call,
 			},
 		}})
 	}
-	return said(fmt.Sprintf("approvals: %d", len(out.Approvals)), out, len(out.Approvals) > 0), out, nil
+	return fmt.Sprintf("approvals: %d", len(out.Approvals)), out, nil
 }
 
 type respondIn struct {
@@ -94,18 +96,18 @@ type decideQuestion struct {
 	Via      string          `json:"via"`
 }
 
-func (b *Bridge) permissionsRespond(ctx context.Context, r *mcp.CallToolRequest, in respondIn) (*mcp.CallToolResult, respondOut, error) {
+func (b *Bridge) permissionsRespond(ctx context.Context, r *mcp.CallToolRequest, in respondIn) (string, respondOut, error) {
 	v, err := ask[approvalView](ctx, b.line, approvals, "get", approvalQuestion{in.ID})
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
-		return nil, respondOut{}, fault.New(fault.NotFound, "unknown or expired approval id: %.80s", in.ID)
+		return "", respondOut{}, fault.New(fault.NotFound, "unknown or expired approval id: %.80s", in.ID)
 	case err != nil:
-		return nil, respondOut{}, err
+		return "", respondOut{}, err
 	case v.Session.Channel() == event.Client:
-		return nil, respondOut{}, fault.New(fault.Denied, "approval %s is about a call of a program outside, and no such program may "+
+		return "", respondOut{}, fault.New(fault.Denied, "approval %s is about a call of a program outside, and no such program may "+
 			"allow it: a person decides it with `jetclaw approvals approve %s`, or in a chat", v.Approval, v.Approval)
 	case v.Executor != "" && event.KindOf(v.Executor) != in.Kind:
-		return nil, respondOut{}, fault.New(fault.Invalid, "approval %s is of kind %s", v.Approval, event.KindOf(v.Executor))
+		return "", respondOut{}, fault.New(fault.Invalid, "approval %s is of kind %s", v.Approval, event.KindOf(v.Executor))
 	}
 	got, err := ask[struct {
 		Status  string `json:"status"`
@@ -115,8 +117,8 @@ func (b *Bridge) permissionsRespond(ctx context.Context, r *mcp.CallToolRequest,
 		Approval: v.Approval, Session: v.Session, Decision: callv1.Decision(in.Decision), Reason: in.Reason, Via: clientOf(r.Session, r.Extra),
 	})
 	if err != nil {
-		return nil, respondOut{}, err
+		return "", respondOut{}, err
 	}
 	out := respondOut{ID: v.Approval, Kind: in.Kind, Decision: in.Decision, Status: got.Status, Already: got.Already, Text: got.Text}
-	return said("approval: "+out.Status, out, true), out, nil
+	return "approval: " + out.Status, out, nil
 }

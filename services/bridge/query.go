@@ -13,6 +13,16 @@ type query struct {
 	session session.ID // "" for all
 	types   []event.Type
 	limit   int
+	text    int // bytes of a text at most; 0: textUsual
+}
+
+// shown is an event as it is told.
+func (q query) shown(e event.Event) event.Event {
+	if m, ok := e.Body.(event.Message); ok {
+		m.Text, m.Cut = limited(m.Text, q.text)
+		e.Body = m
+	}
+	return e
 }
 
 func (q query) wants(e event.Event) bool {
@@ -25,15 +35,23 @@ type page struct {
 	next   uint64 // the cursor to go on from: all that was asked for up to it is in the page
 	gap    *Gap
 	more   bool // there are events behind next already
+	bytes  int
 }
+
+// pageBytes is what the events of a page may have together, but for the first: clients hold an answer in memory, and models read it.
+const pageBytes = 256 << 10
+
+// add takes an event as it is told.
+func (p *page) add(e event.Event) { p.events, p.bytes = append(p.events, e), p.bytes+weigh(e) }
 
 // full says whether a page ends before an event. Events that share a cursor are not parted, so that a page can have one more than its
 // limit.
 func (p *page) full(q query, e event.Event) bool {
-	if len(p.events) < q.limit || p.events[len(p.events)-1].Cursor == e.Cursor {
+	n := len(p.events)
+	if n == 0 || n < q.limit && p.bytes+weigh(e) <= pageBytes || p.events[n-1].Cursor == e.Cursor {
 		return false
 	}
-	p.next, p.more = p.events[len(p.events)-1].Cursor, true
+	p.next, p.more = p.events[n-1].Cursor, true
 	return true
 }
 
@@ -46,8 +64,8 @@ type hole struct {
 
 // Gap says that events behind the cursor that was asked for are no longer in the journal: retention or somebody has removed them.
 type Gap struct {
-	Requested uint64 `json:"requested_after_cursor"`
-	Oldest    uint64 `json:"oldest_available_cursor"` // of the first event behind what is missing
+	Requested uint64 `json:"requested_after_cursor" jsonschema:"the last cursor before what is missing, from the one that was asked for on"`
+	Oldest    uint64 `json:"oldest_available_cursor" jsonschema:"the first event behind it"`
 }
 
 // gapIn is the first of some holes that lies within a page.
@@ -56,6 +74,9 @@ func gapIn(holes []hole, q query, next uint64) (g *Gap) {
 		within := h.last > q.after && h.first <= next
 		if within && (q.session == "" || q.session == h.session) && (g == nil || h.next < g.Oldest) {
 			g = &Gap{Requested: q.after, Oldest: h.next}
+			if q.session == "" { // else only the end of what is missing is known
+				g.Requested = max(q.after, h.first-1)
+			}
 		}
 	}
 	return g

@@ -134,10 +134,10 @@ func past(ctx context.Context, conn *bus.Conn, q query, upto uint64) (page, erro
 			if !q.wants(e) {
 				continue
 			}
-			if p.full(q, e) {
+			if e = q.shown(e); p.full(q, e) {
 				return errFull
 			}
-			p.events = append(p.events, e)
+			p.add(e)
 		}
 		m.note(q, ev)
 		if time.Since(began) > pastTime {

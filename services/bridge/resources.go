@@ -3,9 +3,11 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -100,7 +102,7 @@ func (b *Bridge) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (
 func (b *Bridge) contents(ctx context.Context, uri string, t target) (*mcp.ResourceContents, error) {
 	switch t.part {
 	case messagesPart:
-		out, err := b.messages(ctx, readQuestion{Session: t.session})
+		out, err := b.messages(ctx, readQuestion{Session: t.session}, 0)
 		return written(uri, out, err)
 	case attachmentPart:
 		return b.attachment(ctx, uri, t)
@@ -130,7 +132,13 @@ func (b *Bridge) attachment(ctx context.Context, uri string, t target) (*mcp.Res
 	if len(data) > maxAttachment {
 		return nil, fault.New(fault.TooLarge, "the attachment has %d bytes, and at most %d are handed out this way", len(data), maxAttachment)
 	}
-	return &mcp.ResourceContents{URI: uri, Blob: data}, nil
+	c := &mcp.ResourceContents{URI: uri, MIMEType: http.DetectContentType(data)}
+	if strings.HasPrefix(c.MIMEType, "text/") && utf8.Valid(data) {
+		c.Text = string(data)
+	} else {
+		c.Blob = data
+	}
+	return c, nil
 }
 
 // resourcesListed is how many conversations one page of resources/list has.

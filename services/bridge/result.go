@@ -57,10 +57,6 @@ func (c *client) result(ctx context.Context, id session.ID, reply replyAnswer) (
 	return found, nil
 }
 
-func refused(why string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: why}}}
-}
-
 // maxInline bounds the bytes of a file that is put into a result.
 const maxInline = 4 << 20
 

@@ -50,7 +50,8 @@ func (r *ring) add(cursor uint64, events []event.Event) {
 		r.from = c
 	}
 	if drop > 0 {
-		r.events = append([]event.Event(nil), r.events[drop:]...) // the old array goes, with what it holds on to
+		clear(r.events[:drop]) // their texts go at once; their places when append next needs a larger array
+		r.events = r.events[drop:]
 		r.holes = slices.DeleteFunc(r.holes, func(h hole) bool { return h.last <= r.from })
 	}
 }
@@ -106,10 +107,10 @@ func (r *ring) page(q query) page {
 		if !q.wants(e) {
 			continue
 		}
-		if p.full(q, e) {
+		if e = q.shown(e); p.full(q, e) {
 			break
 		}
-		p.events = append(p.events, e)
+		p.add(e)
 	}
 	p.gap = gapIn(r.holes, q, p.next)
 	return p

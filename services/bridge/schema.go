@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -46,8 +47,12 @@ func oneOf(s *jsonschema.Schema) {
 	}
 }
 
-// add makes the schemas of a tool, and adds it.
-func add[In, Out any](t tool, h mcp.ToolHandlerFor[In, Out]) func(*mcp.Server) error {
+// handler carries out a call. line says in a few words what came of it, out is all of that.
+type handler[In, Out any] func(ctx context.Context, r *mcp.CallToolRequest, in In) (line string, out Out, err error)
+
+// add makes the schemas of a tool, and adds it. What the SDK's own function of that name does beside, it leaves: to check the results
+// by their schema took a third of the time of a call, and its errors name no argument.
+func add[In, Out any](t tool, h handler[In, Out]) func(*mcp.Server) error {
 	return func(s *mcp.Server) error {
 		in, err := jsonschema.For[In](nil)
 		if err != nil {
@@ -67,9 +72,23 @@ func add[In, Out any](t tool, h mcp.ToolHandlerFor[In, Out]) func(*mcp.Server) e
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
 		definite(out)
-		mcp.AddTool(s, &mcp.Tool{
+		resolved, err := in.Resolve(nil)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", t.name, err)
+		}
+		s.AddTool(&mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.says, Annotations: t.hints, InputSchema: in, OutputSchema: out,
-		}, h)
+		}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var args In
+			if err := arguments(t.name, resolved, r.Params.Arguments, &args); err != nil {
+				return failed(err), nil
+			}
+			line, out, err := h(ctx, r, args)
+			if err != nil {
+				return failed(err), nil
+			}
+			return said(line, out)
+		})
 		return nil
 	}
 }
@@ -97,8 +116,10 @@ func eventSchema() *jsonschema.Schema {
 		Type: "object", Required: []string{"cursor", "type", "sessionKey", "timestamp"},
 		Properties: map[string]*jsonschema.Schema{
 			"cursor": number, "type": text, "sessionKey": text, "timestamp": number,
-			"messageId": text, "role": text, "from": text, "name": text, "text": text, "attachments": number,
-			"conversation": {Type: "object"}, "raw": {Type: "object"},
+			"messageId": text, "role": text, "from": text, "name": text, "text": text, "attachments": number, "cutBytes": number,
+			"edited": {Type: "boolean"}, "failed": {Type: "boolean"}, "turnId": text,
+			"conversation": {Type: "object", Description: "of a message: where it was said"},
+			"raw":          {Type: "object", Description: "of all others: what happened"},
 		},
 	}
 }

@@ -27,7 +27,7 @@ type sendOut struct {
 	Delivery string `json:"deliveryId"`
 	Session  string `json:"sessionKey"`
 	Cursor   uint64 `json:"cursor"`
-	Status   string `json:"status" jsonschema:"queued, sent, deferred, failed, or unknown: it may have arrived"`
+	Status   string `json:"status" jsonschema:"queued; sent: the channel has it; deferred: it is tried again; failed; unknown: it may have arrived"`
 	Receipt  string `json:"receipt,omitempty" jsonschema:"the channel's own id of it"`
 	Reason   string `json:"reason,omitempty"`
 }
@@ -49,17 +49,20 @@ type sendReceipt struct {
 	Cursor   uint64     `json:"cursor"`
 }
 
-func (b *Bridge) messagesSend(ctx context.Context, r *mcp.CallToolRequest, in sendIn) (*mcp.CallToolResult, sendOut, error) {
+func (b *Bridge) messagesSend(ctx context.Context, r *mcp.CallToolRequest, in sendIn) (string, sendOut, error) {
 	id, err := sessionOf(in.Session)
 	if err != nil {
-		return nil, sendOut{}, err
+		return "", sendOut{}, err
+	}
+	if id.Channel() == event.Client {
+		return "", sendOut{}, fault.New(fault.Invalid, "nobody reads %s: it has the calls of a program outside", id)
 	}
 	if in.Key == "" {
 		in.Key = rand.Text() // so that asking once more, after a restart of jetclaw, sends nothing twice
 	}
 	got, err := ask[sendReceipt](ctx, b.line, outbox, "send", sendQuestion{Session: string(id), Text: in.Text, Key: in.Key, By: clientOf(r.Session, r.Extra)})
 	if err != nil {
-		return nil, sendOut{}, notThere(id, err)
+		return "", sendOut{}, notThere(id, err)
 	}
 	out := sendOut{Delivery: got.Delivery, Session: string(got.Session), Cursor: got.Cursor, Status: "queued"}
 	if in.Wait {
@@ -68,10 +71,10 @@ func (b *Bridge) messagesSend(ctx context.Context, r *mcp.CallToolRequest, in se
 			limit = time.Duration(in.Timeout) * time.Millisecond
 		}
 		if err := b.fate(ctx, id, &out, limit); err != nil {
-			return nil, sendOut{}, err
+			return "", sendOut{}, err
 		}
 	}
-	return said("message: "+out.Status, out, true), out, nil
+	return "message: " + out.Status, out, nil
 }
 
 var errSent = errors.New("the time to wait is over")

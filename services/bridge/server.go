@@ -2,8 +2,12 @@ package bridge
 
 import (
 	"context"
+	"errors"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
 const instructions = `jetclaw lets you take part in conversations that people have with their agents (Telegram, a terminal, HTTP).
@@ -43,7 +47,7 @@ func (b *Bridge) newServer(o options) (*mcp.Server, error) {
 	for _, t := range templates() {
 		s.AddResourceTemplate(t, b.readResource)
 	}
-	s.AddReceivingMiddleware(b.listing)
+	s.AddReceivingMiddleware(b.listing, b.greeting, coded)
 	if b.extend != nil {
 		b.extend.server(s)
 	}
@@ -76,5 +80,34 @@ func (b *Bridge) listing(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		fixed.Resources, fixed.NextCursor = append(list.Resources, fixed.Resources...), list.NextCursor
 		return fixed, nil
+	}
+}
+
+// greeting keeps Claude's channel to itself where the client is another one, which would wait for messages that do not come.
+func (b *Bridge) greeting(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, r)
+		hello, ok := res.(*mcp.InitializeResult)
+		if !ok || err != nil || b.config.Claude == On || hello.Capabilities == nil {
+			return res, err
+		}
+		if p, ok := r.GetParams().(*mcp.InitializeParams); !ok || isClaude(p) {
+			return res, err
+		}
+		plain, capabilities := *hello, *hello.Capabilities
+		capabilities.Experimental = nil
+		plain.Capabilities, plain.Instructions = &capabilities, instructions
+		return &plain, nil
+	}
+}
+
+// coded gives errors that are not the protocol's own its code for them.
+func coded(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, r)
+		if _, known := errors.AsType[*jsonrpc.Error](err); err == nil || known || fault.KindOf(err) == fault.Internal {
+			return res, err
+		}
+		return res, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 }

@@ -11,6 +11,7 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 	types := property{bound: oneOf, says: "only these types; without it all but claude_permission_resolved, turn_started, turn_completed " +
 		"and delivery"}
 	timeout := property{bound: between(1, int(waitMost.Milliseconds())), says: "how long to wait, in milliseconds; 30000 unless given"}
+	texts := property{bound: between(1, textMost), says: "bytes of a text at most; 20000 unless given; cutBytes says what was left out"}
 	return []func(*mcp.Server) error{
 		add(tool{
 			name: "conversations_list", title: "List conversations", hints: reads,
@@ -20,6 +21,9 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 				"search":  {says: "part of a title, a name or a session key, in any case"},
 				"channel": {says: "of this channel only: telegram, http, terminal"},
 				"cursor":  {says: "next of the answer before: the conversations behind it"},
+
+				"includeDerivedTitles": {says: "with the beginning of the first message of each"},
+				"includeLastMessage":   {says: "with the beginning of the last message of each"},
 			},
 		}, b.conversationsList),
 		add(tool{
@@ -33,8 +37,9 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 			properties: properties{
 				"session_key": conversation,
 				"limit":       {says: "how many at most; 20 unless given", bound: between(1, 200)},
-				"before":      {says: "the last ones before this cursor", bound: between(0, most)},
-				"after":       {says: "the first ones after this cursor", bound: between(0, most)},
+				"before":      {says: "the last ones before this cursor", bound: between(1, most)},
+				"after":       {says: "the first ones after this cursor; 0 is the beginning", bound: between(0, most)},
+				"text_limit":  texts,
 			},
 		}, b.messagesRead),
 		add(tool{
@@ -55,6 +60,7 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 				"session_key": {says: "of this conversation only"},
 				"limit":       {says: "how many events at most; 20 unless given", bound: between(1, pollMost)},
 				"types":       types,
+				"text_limit":  texts,
 			},
 		}, b.eventsPoll),
 		add(tool{
@@ -66,17 +72,19 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 				"session_key": {says: "of this conversation only"},
 				"timeout_ms":  timeout,
 				"types":       types,
+				"text_limit":  texts,
 			},
 		}, b.eventsWait),
 		add(tool{
 			name: "messages_send", title: "Send a message", hints: sends,
-			says: "Send a text to the person, where the conversation takes place. It is in order with the agent's own answers.",
+			says: "Send a text to the person, where the conversation takes place, in order with the agent's own answers. Events of " +
+				"type delivery tell later what becomes of it.",
 			properties: properties{
 				"session_key":     conversation,
 				"text":            {says: "what the person is to read", bound: filled},
-				"wait":            {says: "wait until it has arrived, or has not"},
+				"wait":            {says: "wait until the channel has it, or has refused it"},
 				"timeout_ms":      timeout,
-				"idempotency_key": {says: "the same key again sends nothing new"},
+				"idempotency_key": {says: "the same key and text again send nothing new"},
 			},
 		}, b.messagesSend),
 		add(tool{

@@ -133,7 +133,7 @@ func (s *Service) read(ctx context.Context, data []byte) (any, error) {
 		if err != nil {
 			return err
 		}
-		page := store.Page{Key: row.Key, After: r.After, Before: r.Before, Oldest: r.After > 0, Limit: limit, Room: answerBytes}
+		page := store.Page{Key: row.Key, After: r.After, Before: r.Before, Oldest: r.After > 0 || r.Oldest, Limit: limit, Room: answerBytes}
 		if r.Message != "" {
 			page = store.Page{Key: row.Key, ID: r.Message, Limit: 1, Room: answerBytes}
 		}

@@ -95,6 +95,7 @@ type ReadRequest struct {
 	Limit   int        `json:"limit,omitempty"`  // 1 to 200; 0: 20
 	Before  uint64     `json:"before,omitempty"` // the nearest below it
 	After   uint64     `json:"after,omitempty"`  // the nearest above it; with Before, those between
+	Oldest  bool       `json:"oldest,omitempty"` // from the beginning, as if After were 0 and given
 	// Message is the id of the only one that is wanted; the other fields but Session are then not read. One that is not in the
 	// session is fault.NotFound.
 	Message string `json:"message,omitempty"`

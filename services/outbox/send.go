@@ -91,7 +91,7 @@ func (s *Service) send(ctx context.Context, r SendRequest, now time.Time) (SendR
 			return SendReceipt{}, err
 		}
 		if before, ok := st.Posted(ev.ID); ok {
-			return SendReceipt{Delivery: ev.ID, Session: sid, Cursor: before}, nil
+			return SendReceipt{Delivery: ev.ID, Session: sid, Cursor: before}, s.same(ctx, before, posted)
 		}
 		if err := s.permit(ctx, sid, st, cursor); err != nil {
 			return SendReceipt{}, err
@@ -107,6 +107,18 @@ func (s *Service) send(ctx context.Context, r SendRequest, now time.Time) (SendR
 		return SendReceipt{Delivery: ev.ID, Session: sid, Cursor: at}, nil
 	}
 	return SendReceipt{}, fault.New(fault.Busy, "%s changed %d times meanwhile: send it again", sid, sendTries)
+}
+
+// same refuses a key that was used for something else: the receipt would be one for what was never said.
+func (s *Service) same(ctx context.Context, cursor uint64, posted noticev1.Posted) error {
+	ev, err := s.conn.Journal().Get(ctx, cursor)
+	if err != nil {
+		return err
+	}
+	if was, ok := ev.Body.(noticev1.Posted); ok && was.Text != posted.Text {
+		return fault.New(fault.Conflict, "the key was used for another text in this conversation: take a new one")
+	}
+	return nil
 }
 
 // permit says why nothing may be sent to a session.

@@ -14,14 +14,22 @@ import (
 
 // Outside says where a jetclaw is that is not the home's.
 type Outside struct {
-	URL   string // of its bus; "": remote.url of the configuration, else the home's daemon
-	Creds string // file with the key of the user "bridge", or a folder; "": remote.creds, or the home's keys
-	Seed  string // the key itself, in place of a file
+	URL   string           // of its bus; "": remote.url of the configuration, else the home's daemon
+	Creds string           // file with the key of the user "bridge", or a folder; "": remote.creds, or the home's keys
+	Seed  string           // the key itself, in place of a file
+	Away  func(why string) // is told what a person has to do something about
 }
 
 // Bridge lets fn use the bus as the user "bridge", by one connection after another, until ctx ends or fn fails for another reason than
 // a lost connection. A jetclaw that is away is waited for: nothing is started. What keeps it away is told once.
 func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error) error {
+	resting := make(chan struct{})
+	calm, stop := context.WithCancel(ctx)
+	defer func() { stop(); <-resting }()
+	go func() {
+		defer close(resting)
+		_ = idle{}.Run(calm) // it has nothing to say
+	}()
 	told := ""
 	tell := func(text string) {
 		if text != told && ctx.Err() == nil {
@@ -48,6 +56,7 @@ func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bu
 			e.Log.Debug("the bus cannot be reached", "error", err)
 		default:
 			tell(err.Error())
+			o.Away(err.Error())
 			wait = strangerTime
 		}
 		select {

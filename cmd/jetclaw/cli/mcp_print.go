@@ -2,9 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/services/bridge"
@@ -36,6 +39,9 @@ func (s *shell) printConfig(f serveFlags) error {
 			d.Env = map[string]string{home.EnvVar: dir}
 		}
 	}
+	if f.print == "codex" { // it gives up on a call after a minute, else
+		d.RequestTimeoutMs = int(patienceOfCodex.Milliseconds())
+	}
 	client := f.print
 	if client == "generic" {
 		client = "claude"
@@ -54,16 +60,37 @@ func (s *shell) printConfig(f serveFlags) error {
 		"generic": "this is what most clients read; the key may be called otherwise (VS Code: servers)",
 	}[f.print]
 	if own := f.print == "claude" || f.print == "codex"; own && d.Command != "" {
-		where += fmt.Sprintf("; or: %s mcp add %s -- %s %s", f.print, name, d.Command, strings.Join(d.Args, " "))
+		where += "; or: " + addCommand(f.print, name, d)
 	}
 	fmt.Fprintf(s.err, "note: %s\n", where)
 	if f.print == "claude" && d.Command != "" && !f.tools {
 		fmt.Fprintf(s.err, "note: for messages that are pushed to it, start it with: claude --dangerously-load-development-channels server:%s\n", name)
 	}
 	if f.http != "" {
-		fmt.Fprintf(s.err, "note: set %s to a token of keys/mcp.token\n", tokenVariable)
+		fmt.Fprintf(s.err, "note: set %s to a token of keys/mcp.token in jetclaw's home\n", tokenVariable)
+	}
+	if f.token != "" {
+		fmt.Fprintln(s.err, "note: the key of --token is a secret and not printed: put it into a file and name that with --token-file")
 	}
 	return nil
+}
+
+// patienceOfCodex is longer than events_wait may take.
+const patienceOfCodex = 330 * time.Second
+
+// addCommand adds a server by the client's own command.
+func addCommand(client, name string, d definition.Definition) string {
+	words := []string{client, "mcp", "add", name}
+	for _, variable := range slices.Sorted(maps.Keys(d.Env)) {
+		words = append(words, map[string]string{"claude": "-e", "codex": "--env"}[client], variable+"="+d.Env[variable])
+	}
+	words = append(append(words, "--", d.Command), d.Args...)
+	for i, word := range words {
+		if strings.ContainsAny(word, " '\"$") {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // args are the arguments with which a client starts this command. A key that was given on the command line is not among them.

@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/cmd/internal/suggest"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/logs"
@@ -53,7 +55,7 @@ A cursor is a place in jetclaw's journal: a client goes on from any it was given
   --tools               serve the tools of an agent instead of conversations, through its gate and approvals. The agent stands for the
                         client and has to be configured for that: agents: {NAME: {client: true, tools: {allow: [...]}}}
 
-Exit code 0: the client has closed its end; 1: the transport has failed.`,
+Exit code 0: the client has closed its end; 1: the transport has failed; 10 and 11: the configuration or a key cannot be used.`,
 		Example: `  jetclaw mcp serve --print-config claude
   claude mcp add jetclaw -- jetclaw mcp serve
   codex mcp add jetclaw -- jetclaw mcp serve
@@ -103,6 +105,8 @@ func (f *serveFlags) validate() error {
 		return usagef("--token and --token-file exclude each other")
 	case f.agent != "" && !f.tools:
 		return usagef("--agent goes with --tools")
+	case f.http != "" && f.claude == string(bridge.On):
+		return usagef("--claude-channel-mode on goes with stdio, not with --http")
 	case f.http == "" && (len(f.hosts) > 0 || f.httpTokens != ""):
 		return usagef("--host and --http-token-file go with --http")
 	}
@@ -122,8 +126,8 @@ func listenAddress(at string) (string, error) {
 		at = ":" + at
 	}
 	host, port, err := net.SplitHostPort(at)
-	if err != nil || port == "" {
-		return "", usagef("--http %q: want HOST:PORT, or PORT", at)
+	if _, nerr := strconv.ParseUint(port, 10, 16); err != nil || nerr != nil {
+		return "", usagef("--http %q: want HOST:PORT, or PORT, a number", strings.TrimPrefix(at, ":"))
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -166,7 +170,7 @@ func (s *shell) serveMCP(ctx context.Context, f serveFlags) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return e.Bridge(ctx, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token}, b.Attach)
+		return e.Bridge(ctx, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token, Away: b.Away}, b.Attach)
 	})
 	g.Go(func() error {
 		defer end()
@@ -189,6 +193,9 @@ func (s *shell) transport(ctx context.Context, e app.Env, f serveFlags, b *bridg
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
 	if err != nil {
+		if who := natsembed.PortOwner(f.http); who != "" && errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("--http %s is taken by %s: stop it, or choose another address", f.http, who)
+		}
 		return nil, fmt.Errorf("--http: %w", err)
 	}
 	fmt.Fprintf(s.err, "MCP at http://%s%s  (bearer token in %s)\n", l.Addr(), bridge.Endpoint, tokens)

@@ -58,6 +58,7 @@ type Message struct {
 	From   string `json:"from,omitempty"` // identity of who wrote it, or the model, or the program that had it said
 	Name   string `json:"name,omitempty"` // how the channel shows the person; untrusted
 	Text   string `json:"text"`
+	Cut    int    `json:"cutBytes,omitempty"`    // of the text, that were left out
 	Files  int    `json:"attachments,omitempty"` // how many came with it
 	Edited bool   `json:"edited,omitempty"`      // it takes the place of the message with its id
 	Failed bool   `json:"failed,omitempty"`      // it says that there is no answer, and why

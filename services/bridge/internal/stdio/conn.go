@@ -26,8 +26,6 @@ func (c conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.t.incoming:
 		return m, nil
-	case <-c.t.eof:
-		return nil, io.EOF
 	case <-c.t.closed:
 		if err := c.t.Err(); err != nil {
 			return nil, err

@@ -38,8 +38,8 @@
 //
 // # How it ends
 //
-// At the end of stdin what was asked before is still answered, for as long as Options.Linger says. Then Read returns io.EOF; the SDK
-// cancels what runs and sends no more answers. An error of In
+// At the end of stdin what was asked before is still answered, for as long as Options.Linger says. Then both directions end: Read
+// returns io.EOF, the SDK cancels what runs, and what the client has not read by then it does not get. An error of In
 // or Out ends both directions, and Err says which. So do Close, which the SDK calls, and the end of the context that Connect was
 // given, which is the life of the connection, not of the call to Connect. Each closes In and Out, if they can be closed.
 //

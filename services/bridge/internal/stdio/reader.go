@@ -41,7 +41,7 @@ func (t *Transport) read() {
 		switch {
 		case errors.Is(err, io.EOF):
 			t.linger()
-			close(t.eof)
+			t.end(nil)
 			return
 		case err != nil:
 			t.end(fmt.Errorf("read from the client: %w", err))

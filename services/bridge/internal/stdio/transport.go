@@ -49,7 +49,6 @@ type Transport struct {
 	incoming    chan jsonrpc.Message // unbuffered, from the reader to Read
 	outgoing    chan frame           // unbuffered, to the writer
 	synced      chan struct{}        // of one; the SDK has answered the reader's own ping
-	eof         chan struct{}        // closed by the reader after the last line
 	closed      chan struct{}        // closed when both directions have ended
 	mu          sync.Mutex
 	connected   bool        // guarded by mu
@@ -84,7 +83,6 @@ func New(o Options) *Transport {
 		incoming: make(chan jsonrpc.Message),
 		outgoing: make(chan frame),
 		synced:   make(chan struct{}, 1),
-		eof:      make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
 }
