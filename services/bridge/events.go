@@ -67,6 +67,23 @@ type waitOut struct {
 	Events []event.Event `json:"events,omitempty"`
 	Next   uint64        `json:"next_cursor"`
 	Gap    *Gap          `json:"gap,omitempty"`
+
+	text int // the limit of texts
+}
+
+// key is the same for all who are told of one event in one way.
+func (o waitOut) key() any {
+	if o.Event == nil || o.Gap != nil || len(o.Events) > 0 {
+		return nil
+	}
+	type one struct {
+		cursor, next uint64
+		of           event.Type
+		in           session.ID
+		at           time.Time // of another journal it is another
+		text         int
+	}
+	return one{o.Event.Cursor, o.Next, o.Event.Type, o.Event.Session, o.Event.Time, o.text}
 }
 
 func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in waitIn) (string, waitOut, error) {
@@ -86,7 +103,7 @@ func (b *Bridge) eventsWait(ctx context.Context, _ *mcp.CallToolRequest, in wait
 		if err != nil {
 			return "", waitOut{}, err
 		}
-		out := waitOut{Next: p.next, Gap: p.gap}
+		out := waitOut{Next: p.next, Gap: p.gap, text: in.Text}
 		if len(p.events) > 0 {
 			out.Event = &p.events[0]
 			if out.Next = p.events[0].Cursor; len(p.events) > 1 {

@@ -70,12 +70,12 @@ func targetOf(uri string) (target, bool) {
 }
 
 func templates() []*mcp.ResourceTemplate {
-	const asJSON = "application/json"
+	const jsonType = "application/json"
 	return []*mcp.ResourceTemplate{{
-		Name: "conversation", Title: "Conversation", URITemplate: resourceRoot + "{id}", MIMEType: asJSON,
+		Name: "conversation", Title: "Conversation", URITemplate: resourceRoot + "{id}", MIMEType: jsonType,
 		Description: "One conversation, by its sessionKey.",
 	}, {
-		Name: "messages", Title: "Messages", URITemplate: resourceRoot + "{id}/messages", MIMEType: asJSON,
+		Name: "messages", Title: "Messages", URITemplate: resourceRoot + "{id}/messages", MIMEType: jsonType,
 		Description: "The last messages of a conversation.",
 	}, {
 		Name: "attachment", Title: "Attachment", URITemplate: resourceRoot + "{id}/attachments/{digest}",
@@ -103,15 +103,15 @@ func (b *Bridge) contents(ctx context.Context, uri string, t target) (*mcp.Resou
 	switch t.part {
 	case messagesPart:
 		out, err := b.messages(ctx, readQuestion{Session: t.session}, 0)
-		return written(uri, out, err)
+		return asJSON(uri, out, err)
 	case attachmentPart:
 		return b.attachment(ctx, uri, t)
 	}
 	c, err := b.conversation(ctx, t.session)
-	return written(uri, getOut{shown(c, true, true)}, err)
+	return asJSON(uri, getOut{shown(c, true, true)}, err)
 }
 
-func written(uri string, v any, err error) (*mcp.ResourceContents, error) {
+func asJSON(uri string, v any, err error) (*mcp.ResourceContents, error) {
 	if err != nil {
 		return nil, err
 	}

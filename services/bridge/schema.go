@@ -76,6 +76,7 @@ func add[In, Out any](t tool, h handler[In, Out]) func(*mcp.Server) error {
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
+		told := &rendering{}
 		s.AddTool(&mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.says, Annotations: t.hints, InputSchema: in, OutputSchema: out,
 		}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -87,7 +88,7 @@ func add[In, Out any](t tool, h handler[In, Out]) func(*mcp.Server) error {
 			if err != nil {
 				return failed(err), nil
 			}
-			return said(line, out)
+			return told.said(line, out)
 		})
 		return nil
 	}
