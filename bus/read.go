@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -121,6 +122,7 @@ type Usage struct {
 	MaxBytes uint64 // 0: no limit
 	First    uint64 // cursors
 	Last     uint64
+	Created  time.Time // of the stream: another one has another
 }
 
 // Full is the share of MaxBytes that is used, 0 to 1.
@@ -142,8 +144,9 @@ func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
 		Config struct {
 			MaxBytes int64 `json:"max_bytes"`
 		} `json:"config"`
-		State jetstream.StreamState `json:"state"`
-		Error *jetstream.APIError   `json:"error"`
+		State   jetstream.StreamState `json:"state"`
+		Created time.Time             `json:"created"`
+		Error   *jetstream.APIError   `json:"error"`
 	}
 	if err := c.api(ctx, "STREAM.INFO."+stream, struct{}{}, &resp); err != nil {
 		return Usage{}, fmt.Errorf("usage of %s: %w", stream, err)
@@ -151,7 +154,7 @@ func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
 	if resp.Error != nil {
 		return Usage{}, fault.New(fault.Unavailable, "usage of %s: %w", stream, resp.Error)
 	}
-	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq}
+	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq, Created: resp.Created}
 	if resp.Config.MaxBytes > 0 {
 		u.MaxBytes = uint64(resp.Config.MaxBytes)
 	}

@@ -96,7 +96,7 @@ var samples = []envelope.Body{
 			`"type":"message.received.v1","id":"m1","cause":"","prev":0,"data":{"from":{"id":"telegram:12345"},"text":"And in Bern?"}}`)},
 	},
 	messagev1.Decision{From: sender, Approval: "ab2c3d4e5f6", Decision: callv1.Deny, Reason: "not today", Button: true},
-	messagev1.PermissionAnswer{From: sender, Request: "abcde", Allow: true},
+	messagev1.PermissionAnswer{From: sender, Request: "abcde", Notice: "e7", Allow: true},
 	callv1.Dispatched{Request: request, Rule: "approval", Limit: time.Minute, Again: true, Approval: &answer, Always: &answer},
 	callv1.Awaiting{
 		Request: request, Rule: "level L2", Why: why, Shown: "write_file\npath: AGENTS.md", Fixed: "write_file with path = AGENTS.md", Grant: "2c26",

@@ -153,6 +153,7 @@ type Decision struct {
 type PermissionAnswer struct {
 	From    Sender `json:"from"`
 	Request string `json:"request"` // id of the question
+	Notice  string `json:"notice"`  // id of the event that has asked it: programs choose ids as they like
 	Allow   bool   `json:"allow"`
 }
 

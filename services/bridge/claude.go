@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -31,7 +33,7 @@ func channelCapabilities() map[string]any {
 
 const (
 	permissionTime = time.Hour
-	maxPermissions = 64  // that wait at a time; the oldest go
+	maxPermissions = 8   // that wait at a time: more nobody would answer
 	maxPreview     = 200 // characters
 	maxWords       = 2000
 )
@@ -55,6 +57,7 @@ type channel struct {
 
 type permission struct {
 	request string
+	notice  string // id of the message that asks; "" until it is stored
 	session session.ID
 	expires time.Time
 }
@@ -87,7 +90,7 @@ func (c *channel) take(params json.RawMessage) bool {
 	select {
 	case c.asks <- params:
 	default:
-		c.b.log.Warn("a permission request is dropped: too many at once")
+		c.b.log.Debug("a permission request is dropped: too many at once")
 	}
 	return true
 }
@@ -180,56 +183,104 @@ func (c *channel) asked(ctx context.Context, raw json.RawMessage) {
 		c.b.log.Warn("a permission request that cannot be read", "error", err)
 		return
 	}
-	p.Tool, p.Description, p.Preview = clip(p.Tool, maxPreview), clip(p.Description, maxWords), clip(p.Preview, maxPreview)
 	c.mu.Lock()
 	place, name := c.place, c.name
 	c.mu.Unlock()
 	if place == "" {
-		c.b.log.Warn("a permission request is not passed on: nobody who may decide has written since this client is here", "tool", p.Tool)
+		c.b.log.Warn("a permission request is not passed on: nobody who may decide has written since this client is here", "tool", visible(p.Tool))
 		return
 	}
+	p.Tool, p.Description, p.Preview = clip(p.Tool, maxPreview), clip(p.Description, maxWords), clip(p.Preview, maxPreview)
 	expires := time.Now().Add(permissionTime)
-	q := sendQuestion{
-		Session: string(place), Key: "permission-" + p.Request + fmt.Sprint(expires.UnixNano()), By: name, Text: words(name, p),
-		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()},
+	mine := permission{request: p.Request, session: place, expires: expires}
+	if !c.wait(mine) {
+		c.b.log.Debug("a permission request is dropped: too many wait for an answer", "tool", visible(p.Tool))
+		return
 	}
-	c.wait(permission{request: p.Request, session: place, expires: expires})
-	if _, err := ask[sendReceipt](ctx, c.b.line, outbox, "send", q); err != nil {
-		c.b.log.Warn("a permission request could not be passed on", "tool", p.Tool, "error", err)
+	q := sendQuestion{Session: string(place), Key: rand.Text(), By: name, Text: words(name, p),
+		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()}}
+	got, err := ask[sendReceipt](ctx, c.b.line, outbox, "send", q)
+	if err != nil {
+		c.b.log.Warn("a permission request could not be passed on", "tool", visible(p.Tool), "error", err)
+		c.forget(p.Request)
+		return
 	}
+	mine.notice = got.Delivery
+	c.stored(mine)
 }
 
+// words ask the person. What comes from the client stands in a fence of its own, so that nothing in it looks like ours.
 func words(name string, p permissionParams) string {
-	var t strings.Builder
-	fmt.Fprintf(&t, "%s asks whether it may use %s", strings.TrimPrefix(name, "mcp:"), p.Tool)
-	if p.Description != "" {
-		fmt.Fprintf(&t, ": %s", p.Description)
+	foreign := p.Tool
+	for _, more := range []string{p.Description, p.Preview} {
+		if more != "" {
+			foreign += "\n" + more
+		}
 	}
-	if p.Preview != "" {
-		fmt.Fprintf(&t, "\n\n%s", p.Preview)
+	fence := "```"
+	for strings.Contains(foreign, fence) {
+		fence += "`"
 	}
-	fmt.Fprintf(&t, "\n\nAnswer: yes %s, or no %s", p.Request, p.Request)
-	return t.String()
+	return fmt.Sprintf("%s asks whether it may use a tool:\n\n%s\n%s\n%s\n\nAnswer: yes %s, or no %s",
+		strings.TrimPrefix(name, "mcp:"), fence, foreign, fence, p.Request, p.Request)
 }
 
+// clip is the beginning of a text of one line, and says that it is only that.
 func clip(text string, most int) string {
-	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
-	return string(runes[:min(len(runes), most)])
+	runes := []rune(visible(text))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
 }
 
-func (c *channel) wait(p permission) {
+// visible writes out what moves text about or hides it: lines, control characters, and those that change its direction.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// wait notes a question before it is asked. One with the same id takes the place of the first; false: too many wait.
+func (c *channel) wait(p permission) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = slices.DeleteFunc(c.open, func(o permission) bool { return o.request == p.request || time.Now().After(o.expires) })
+	if len(c.open) >= maxPermissions {
+		return false
+	}
 	c.open = append(c.open, p)
-	c.open = c.open[max(0, len(c.open)-maxPermissions):]
+	return true
+}
+
+// stored notes by which message a question was asked.
+func (c *channel) stored(p permission) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.open {
+		if c.open[i].request == p.request {
+			c.open[i] = p
+		}
+	}
+}
+
+func (c *channel) forget(request string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = slices.DeleteFunc(c.open, func(o permission) bool { return o.request == request })
 }
 
 // answered passes an answer on, if the question was this client's. That the right person has given it, intake has seen to.
 func (c *channel) answered(ctx context.Context, s session.ID, a event.Permitted) {
 	c.mu.Lock()
 	at := slices.IndexFunc(c.open, func(o permission) bool {
-		return o.request == a.Request && o.session == s && time.Now().Before(o.expires)
+		return o.request == a.Request && (o.notice == a.Notice || a.Notice == "") && o.session == s && time.Now().Before(o.expires)
 	})
 	if at >= 0 {
 		c.open = slices.Delete(c.open, at, at+1)

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,8 +32,9 @@ type client struct {
 	began string // in the names of sessions: which run of this process it was
 
 	mu    sync.Mutex
-	tools map[string]string // guarded by mu; digests of what the server offers, by name
-	lanes map[string]*lane  // guarded by mu; by peer, those that are in use
+	tools map[string]string   // guarded by mu; digests of what the server offers, by name
+	lanes map[string]*lane    // guarded by mu; by peer, those that are in use
+	owed  map[session.ID]bool // guarded by mu; sessions that may have a call under way which nobody waits for
 }
 
 // lane lets the calls of one MCP session happen one after the other.
@@ -41,7 +44,7 @@ type lane struct {
 }
 
 func newClient(b *Bridge) *client {
-	return &client{b: b, agent: b.config.Agent, began: strings.ToLower(rand.Text()[:8]), tools: map[string]string{}, lanes: map[string]*lane{}}
+	return &client{b: b, agent: b.config.Agent, began: strings.ToLower(rand.Text()[:8]), tools: map[string]string{}, lanes: map[string]*lane{}, owed: map[session.ID]bool{}}
 }
 
 func (c *client) newServer(versions []string) *mcp.Server {
@@ -51,7 +54,7 @@ func (c *client) newServer(versions []string) *mcp.Server {
 	})
 	s.AddReceivingMiddleware(coded, func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-			if method == "tools/list" || method == "tools/call" && !c.known() {
+			if call, ok := r.GetParams().(*mcp.CallToolParamsRaw); method == "tools/list" || ok && !c.known(call.Name) {
 				if err := c.refresh(ctx, s); err != nil {
 					return nil, err
 				}
@@ -62,11 +65,12 @@ func (c *client) newServer(versions []string) *mcp.Server {
 	return s
 }
 
-// known says that it is known what there is.
-func (c *client) known() bool {
+// known says that there is a tool of a name, as far as was looked.
+func (c *client) known(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.tools) > 0
+	_, ok := c.tools[name]
+	return ok
 }
 
 // refreshEvery is how often it is looked whether the tools have changed.
@@ -79,6 +83,9 @@ func (c *client) keep(ctx context.Context, s *mcp.Server) {
 	for {
 		if err := c.refresh(ctx, s); err != nil && ctx.Err() == nil {
 			c.b.log.Warn("the tools cannot be listed now", "agent", c.agent, "error", err)
+		}
+		for _, id := range c.owing() {
+			c.stop(ctx, id)
 		}
 		select {
 		case <-tick.C:
@@ -173,10 +180,13 @@ func toolOf(t toolv1.Tool) *mcp.Tool {
 }
 
 // enter takes the lane of an MCP session until leave is called, and says in which session its calls happen.
-func (c *client) enter(ctx context.Context, s *mcp.ServerSession) (id session.ID, leave func(), err error) {
+func (c *client) enter(ctx context.Context, r *mcp.CallToolRequest) (id session.ID, leave func(), err error) {
 	peer := c.began
-	if id := s.ID(); id != "" {
-		peer += "-" + id
+	if own := r.Session.ID(); own != "" {
+		peer += "-" + own
+	} else if r.Extra != nil && r.Extra.TokenInfo != nil { // without sessions each token has one of its own
+		token, _, _ := strings.Cut(r.Extra.TokenInfo.UserID, "/")
+		peer += "-" + plain(token)
 	}
 	if len(peer) > session.MaxToken/2 {
 		peer = peer[:session.MaxToken/2]
@@ -249,7 +259,7 @@ const (
 
 // call carries out one tools/call.
 func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	id, leave, err := c.enter(ctx, r.Session)
+	id, leave, err := c.enter(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -262,19 +272,45 @@ func (c *client) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 		Session: string(id), From: sender{ID: "local", Name: clientOf(r.Session, r.Extra)}, Key: rand.Text(),
 		Text: "!tool " + r.Params.Name + " " + args,
 	}
-	got, err := ask[submitReceipt](ctx, c.b.line, intake, "submit", q)
-	if err != nil {
+	if err := c.settled(ctx, id); err != nil {
 		return failed(err), nil
 	}
-	reply, err := c.outcome(ctx, r, id, got.Message)
-	switch {
-	case ctx.Err() != nil:
-		c.stop(context.WithoutCancel(ctx), id)
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return failed(fmt.Errorf("it is not known what became of the call (%s in %s): %w", got.Message, id, err)), nil
+	// Whatever the client does meanwhile, it has to be known whether the call was begun.
+	begin, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.b.config.Patience+tryTime)
+	defer cancel()
+	got, err := ask[submitReceipt](begin, c.b.line, intake, "submit", q)
+	if k := fault.KindOf(err); err != nil && k != fault.Unavailable && k != fault.Timeout {
+		return failed(err), nil
 	}
-	return c.result(ctx, id, reply)
+	var reply replyAnswer
+	if err == nil {
+		reply, err = c.outcome(ctx, r, id, got.Message)
+	}
+	if err == nil {
+		return c.result(ctx, id, reply)
+	}
+	c.stop(context.WithoutCancel(ctx), id)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return failed(fmt.Errorf("it is not known what became of the call (%s in %s), it is stopped if it has not ended: %w", got.Message, id, err)), nil
+}
+
+// settled makes sure that no earlier call of a session is under way: nobody would wait for it, and it would hold up the next.
+func (c *client) settled(ctx context.Context, id session.ID) error {
+	c.mu.Lock()
+	owed := c.owed[id]
+	c.mu.Unlock()
+	if owed && !c.stop(ctx, id) {
+		return c.b.line.away()
+	}
+	return nil
+}
+
+func (c *client) owing() []session.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.owed))
 }
 
 // oneLine writes arguments so that they come through the gate for messages unchanged: it drops control characters, which JSON can
@@ -334,13 +370,23 @@ func (c *client) progress(ctx context.Context, r *mcp.CallToolRequest, n int, re
 // stopTime bounds the end of a call that nobody waits for.
 const stopTime = 10 * time.Second
 
-// stop ends a call whose client has withdrawn it: what was not begun is not begun any more.
-func (c *client) stop(ctx context.Context, id session.ID) {
+// stop ends the call of a session whose client has withdrawn it, or that is not known to have ended: what was not begun is not begun
+// any more. What cannot be stopped now is stopped later.
+func (c *client) stop(ctx context.Context, id session.ID) (stopped bool) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	q := submitQuestion{Session: string(id), From: sender{ID: "local"}, Key: rand.Text(), Verb: "stop"}
 	_, err := ask[submitReceipt](ctx, c.b.line, intake, "control", q)
-	if err != nil && fault.KindOf(err) != fault.NotFound {
-		c.b.log.Warn("a call that was withdrawn could not be stopped", "session", id, "error", err)
+	if fault.KindOf(err) == fault.NotFound { // nothing was begun there
+		err = nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.owed[id] = true
+		c.b.log.Warn("a call that nobody waits for could not be stopped yet", "session", id, "error", err)
+		return false
+	}
+	delete(c.owed, id)
+	return true
 }

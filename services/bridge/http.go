@@ -1,14 +1,17 @@
 package bridge
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -32,6 +35,8 @@ const (
 	headerTime   = 5 * time.Second
 	idleTime     = 2 * time.Minute
 	stallTime    = 20 * time.Second // for a client that does not read
+	bodyTime     = 30 * time.Second
+	unreadTime   = time.Second      // for a body before it is known who sends it
 	sessionTime  = 30 * time.Minute // without a request
 	drainTime    = 2 * time.Second
 	maxHeader    = 16 << 10
@@ -39,6 +44,7 @@ const (
 	maxOpen      = 2048 // requests at a time
 	maxOpenEach  = 1024 // of one token
 	maxSessions  = 1024
+	maxEach      = 256          // of one token
 	statelessEra = "2026-07-28" // from this version of the protocol on there are no sessions
 	eraHeader    = "Mcp-Protocol-Version"
 	idHeader     = "Mcp-Session-Id"
@@ -89,8 +95,8 @@ func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error
 	if err != nil {
 		return nil, nil, err
 	}
-	over, end := context.WithCancel(context.Background())
-	s.AddReceivingMiddleware(until(over))
+	lives := newLives()
+	s.AddReceivingMiddleware(lives.bound)
 	server := func(*http.Request) *mcp.Server { return s }
 	const named = true // the guard has looked at the name already, and knows that of a proxy on this machine
 	stateful := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
@@ -100,44 +106,66 @@ func (b *Bridge) handler() (h http.Handler, run func(context.Context), err error
 		Logger: b.protocol, Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, DisableLocalhostProtection: named,
 	})
 	h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(eraHeader) >= statelessEra {
+		id := r.Header.Get(idHeader)
+		switch {
+		case isBatch(r):
+			http.Error(w, "batches are not supported: send one message a request", http.StatusBadRequest)
+			return
+		case r.Header.Get(eraHeader) >= statelessEra:
 			stateless.ServeHTTP(w, r)
 			return
-		}
-		if r.Method == http.MethodPost && r.Header.Get(idHeader) == "" && count(s) >= maxSessions {
-			http.Error(w, fmt.Sprintf("%d sessions are open: end one, or try again later", maxSessions), http.StatusServiceUnavailable)
+		case r.Method == http.MethodDelete:
+			lives.end(id) // the SDK waits for its calls
+		case r.Method == http.MethodPost && id == "":
+			if why := lives.full(s, userOf(r)); why != "" {
+				http.Error(w, why, http.StatusServiceUnavailable)
+				return
+			}
+			stateful.ServeHTTP(w, r)
+			lives.begin(w.Header().Get(idHeader), userOf(r))
 			return
 		}
 		stateful.ServeHTTP(w, r)
 	})
 	return h, func(ctx context.Context) {
 		keep(ctx)
-		end()
+		lives.endAll()
 		for session := range s.Sessions() {
 			_ = session.Close() // its client has been cut off already
 		}
 	}, nil
 }
 
-// until ends calls under way with a context: they live as long as their session, which waits for them before it closes.
-func until(over context.Context) mcp.Middleware {
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			stop := context.AfterFunc(over, cancel)
-			defer stop()
-			return next(ctx, method, r)
+// userOf is whose token a request has, as the guard has seen; "" where there is none.
+func userOf(r *http.Request) string {
+	if info := auth.TokenInfoFromContext(r.Context()); info != nil {
+		return info.UserID
+	}
+	return ""
+}
+
+// isBatch says whether a body is a list of messages: one request could ask for anything any number of times.
+func isBatch(r *http.Request) bool {
+	if r.Body == nil {
+		return false
+	}
+	body := bufio.NewReader(r.Body)
+	defer func() { r.Body = peeked{body, r.Body} }()
+	for {
+		c, err := body.ReadByte()
+		if err != nil || !strings.ContainsRune(" \t\r\n", rune(c)) {
+			if err == nil {
+				_ = body.UnreadByte() // of the byte that was just read
+			}
+			return err == nil && c == '['
 		}
 	}
 }
 
-func count(s *mcp.Server) int {
-	n := 0
-	for range s.Sessions() {
-		n++
-	}
-	return n
+// peeked is a body of which the beginning was looked at.
+type peeked struct {
+	io.Reader
+	io.Closer
 }
 
 // guard is the one way in: name, origin, number, token, then the protocol.
@@ -153,7 +181,7 @@ func (b *Bridge) guard(next http.Handler, c HTTPConfig) http.Handler {
 			}
 			return nil, fmt.Errorf("%w: %w", auth.ErrInvalidToken, httpguard.ErrToken)
 		}
-		sum := sha256.Sum256([]byte(token)) // a session is its token's: with another one it is not found
+		sum := sha256.Sum256([]byte(token)) // a session is its token's: with another one it is refused
 		return &auth.TokenInfo{UserID: name + "/" + hex.EncodeToString(sum[:8])}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true, Scopes: nil})
 	inner := known(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,9 +191,14 @@ func (b *Bridge) guard(next http.Handler, c HTTPConfig) http.Handler {
 			return
 		}
 		defer leave()
+		w.Header().Del("WWW-Authenticate")
+		unhurried(w, r)
 		httpguard.Stalled(next, stallTime).ServeHTTP(w, r)
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 { // net/http waits for a body that nobody has asked for
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTime)) // a server of net/http can
+		}
 		switch {
 		case !hosts.Host(r.Host):
 			http.Error(w, "unknown Host: use localhost or 127.0.0.1, or name it with --host", http.StatusForbidden)
@@ -181,7 +214,32 @@ func (b *Bridge) guard(next http.Handler, c HTTPConfig) http.Handler {
 			}
 			defer leave()
 			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("WWW-Authenticate", `Bearer realm="jetclaw"`)
 			inner.ServeHTTP(w, r)
 		}
 	})
+}
+
+// unhurried gives a body of somebody who is known its time, and none to what follows: a call may wait.
+func unhurried(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	if r.ContentLength == 0 {
+		return
+	}
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // a server of net/http can
+	r.Body = &timed{ReadCloser: r.Body, read: func() { _ = rc.SetReadDeadline(time.Time{}) }}
+}
+
+// timed tells when a body was read.
+type timed struct {
+	io.ReadCloser
+	read func()
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		t.read()
+	}
+	return n, err
 }

@@ -96,7 +96,13 @@ type decideQuestion struct {
 	Via      string          `json:"via"`
 }
 
+// ownClient is how jetclaw names itself to MCP servers.
+const ownClient = "jetclaw"
+
 func (b *Bridge) permissionsRespond(ctx context.Context, r *mcp.CallToolRequest, in respondIn) (string, respondOut, error) {
+	if nameOfClient(r.Session) == ownClient {
+		return "", respondOut{}, fault.New(fault.Denied, "jetclaw's agents answer no approvals, their own or others'")
+	}
 	v, err := ask[approvalView](ctx, b.line, approvals, "get", approvalQuestion{in.ID})
 	switch {
 	case fault.KindOf(err) == fault.NotFound:

@@ -21,6 +21,7 @@ type reader struct {
 	mu      sync.Mutex
 	ring    ring          // guarded by mu
 	begun   bool          // guarded by mu: it has a place in the journal
+	made    time.Time     // guarded by mu; when the journal was made
 	start   uint64        // guarded by mu: the journal's end when it began
 	changed chan struct{} // guarded by mu; closed and replaced with each change
 	kinds   *kinds        // of the one goroutine that follows
@@ -34,7 +35,7 @@ func (r *reader) follow(ctx context.Context, conn *bus.Conn) error {
 	if err != nil {
 		return err
 	}
-	from := r.attach(u.Last)
+	from := r.attach(u)
 	var failed error
 	err = conn.Follow(ctx, bus.ReplayOptions{From: from + 1}, func(ev envelope.Event) error {
 		executor, err := r.kinds.of(ctx, conn, ev)
@@ -53,13 +54,13 @@ func (r *reader) follow(ctx context.Context, conn *bus.Conn) error {
 
 var errStopped = errors.New("an event could not be taken")
 
-// attach is where to go on in a journal that ends at last. A journal that ends before that is another one: what was read of the old
+// attach is where to go on in a journal. One that was made at another time, or ends before, is another one: what was read of the old
 // one is dropped.
-func (r *reader) attach(last uint64) (from uint64) {
+func (r *reader) attach(u bus.Usage) (from uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.begun || last < r.ring.upto {
-		r.begun, r.start, r.ring = true, last, ring{from: last, upto: last, room: r.ring.room}
+	if last := u.Last; !r.begun || last < r.ring.upto || !r.made.Equal(u.Created) {
+		r.begun, r.made, r.start, r.ring = true, u.Created, last, ring{from: last, upto: last, room: r.ring.room}
 		r.wake()
 	}
 	return r.ring.upto

@@ -126,12 +126,18 @@ func clientOf(s *mcp.ServerSession, extra *mcp.RequestExtra) string {
 		token, _, _ := strings.Cut(extra.TokenInfo.UserID, "/")
 		name += ":" + plain(token)
 	}
-	if s != nil {
-		if p := s.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
-			name += ":" + plain(p.ClientInfo.Name)
-		}
+	if own := nameOfClient(s); own != "" {
+		name += ":" + plain(own)
 	}
 	return name
+}
+
+// nameOfClient is how a program calls itself; "" when it does not.
+func nameOfClient(s *mcp.ServerSession) string {
+	if s == nil || s.InitializeParams() == nil || s.InitializeParams().ClientInfo == nil {
+		return ""
+	}
+	return s.InitializeParams().ClientInfo.Name
 }
 
 // plain keeps a name to what can be read anywhere, and short.

@@ -84,7 +84,7 @@ func (b *Bridge) tools() []func(*mcp.Server) error {
 				"text":            {says: "what the person is to read", bound: filled},
 				"wait":            {says: "wait until the channel has it, or has refused it"},
 				"timeout_ms":      timeout,
-				"idempotency_key": {says: "the same key and text again send nothing new"},
+				"idempotency_key": {says: "the same key and text again send nothing new, as long as it is among the last 256 of the conversation"},
 			},
 		}, b.messagesSend),
 		add(tool{

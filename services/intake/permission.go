@@ -22,7 +22,10 @@ func (s *Service) answering(ctx context.Context, state thread.State, in inbound)
 		return in, nil
 	}
 	a, ok := thread.AnswerOf(b)
-	if !ok || !state.Waits(a.Request, time.Now()) {
+	if !ok {
+		return in, nil
+	}
+	if a.Notice = state.Waits(a.Request, time.Now()); a.Notice == "" {
 		return in, nil
 	}
 	if ok, err := s.owns(ctx, b.From.ID); !ok || err != nil {

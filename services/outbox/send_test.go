@@ -117,11 +117,14 @@ func TestSendWithAKey(t *testing.T) {
 	h.until(t, func(e []envelope.Event) bool { return count(e, "delivery.sent") == 1 })
 	first.stop()
 	h.run(t, outbox.Config{})
-	r.Text = "something else"
 	if again, err := send(r); err != nil || again != got {
 		t.Errorf("%+v, %v; want %+v", again, err, got)
 	}
 	other := r
+	other.Text = "something else"
+	if again, err := send(other); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("another text: %+v, %v", again, err)
+	}
 	other.Key = "k2"
 	if again, err := send(other); err != nil || again.Delivery == got.Delivery {
 		t.Errorf("another key: %+v, %v", again, err)

@@ -153,7 +153,7 @@ func TestBridgeClaudeChannel(t *testing.T) {
 	}
 	const ask = `{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":%q,"tool_name":"Bash","description":"Run the tests","input_preview":"go test ./..."}}`
 	l.say(ask, "abcde")
-	h.answered(ada.ID, "claude-code asks whether it may use Bash", "go test ./...", "yes abcde")
+	h.answered(ada.ID, "claude-code asks whether it may use a tool", "Bash", "go test ./...", "yes abcde")
 	h.telegram.Say("", private(eve), eve, "yes abcde") // a message like any other
 	if got := <-l.news; got.Params.Content != "yes abcde" {
 		t.Errorf("%+v", got)

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -99,7 +101,40 @@ func (o *outside) withdrawn(u *user) {
 		o.t.Errorf("%+v, %+v", e, done)
 	}
 	u.run("approvals", "approve", e.Raw.ID).want(o.t, exitFailed)
+	for i := range 12 { // at every moment of it
+		ctx, cancel := context.WithTimeout(o.t.Context(), time.Duration(i)*time.Millisecond)
+		if _, err := o.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "touch never"}}); err == nil {
+			o.t.Error("it was answered")
+		}
+		cancel()
+	}
 	if res := o.try("read_file", map[string]any{"path": "new.txt"}); res.IsError { // and the next is not held up
 		o.t.Errorf("%s", wordsIn(res))
+	}
+	if open := u.listed().Approvals; len(open) > 0 {
+		o.t.Errorf("still asked: %+v", open)
+	}
+}
+
+// TestBridgeToolsEnd: with the server the call ends that it was asked for.
+func TestBridgeToolsEnd(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, toolsYAML)
+	u.start()
+	cmd := u.command("mcp", "serve", "--tools")
+	cmd.Stderr = t.Output()
+	c := mcp.NewClient(&mcp.Implementation{Name: "visitor", Version: "1"}, nil)
+	o := u.connected(c, &mcp.CommandTransport{Command: cmd})
+	watcher := u.outside("watcher")
+	_, before := watcher.since(0)
+	answer := o.later("exec", map[string]any{"command": "touch never"})
+	e := calls[struct{ Event seenEvent }](watcher, "events_wait", map[string]any{"after_cursor": before, "types": []string{"exec_approval_requested"}}).Event
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-answer
+	done := calls[struct{ Event seenEvent }](watcher, "events_wait", map[string]any{"after_cursor": e.Cursor, "types": []string{"exec_approval_resolved"}}).Event
+	if done.Raw.ID != e.Raw.ID || done.Raw.Decision != "cancelled" {
+		t.Errorf("%+v, %+v", e, done)
 	}
 }

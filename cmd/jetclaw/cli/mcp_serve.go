@@ -168,12 +168,16 @@ func (s *shell) serveMCP(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return e.Bridge(ctx, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token, Away: b.Away}, b.Attach)
-	})
+	// The connection outlives the clients: what they leave behind is still to be stopped by it.
+	line, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	var g errgroup.Group
 	g.Go(func() error {
 		defer end()
+		return e.Bridge(line, app.Outside{URL: f.url, Creds: f.tokenFile, Seed: f.token, Away: b.Away}, b.Attach)
+	})
+	g.Go(func() error {
+		defer cut()
 		return serve(ctx)
 	})
 	return g.Wait()

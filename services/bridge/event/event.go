@@ -120,7 +120,8 @@ type Permission struct {
 // Permitted is an owner's answer to it.
 type Permitted struct {
 	Request  string `json:"requestId"`
-	Behavior string `json:"behavior"` // allow, deny
+	Notice   string `json:"deliveryId"` // of the message that asked it
+	Behavior string `json:"behavior"`   // allow, deny
 	From     string `json:"from"`
 }
 

@@ -76,7 +76,7 @@ func ofMessage(b messagev1.Event, ev envelope.Event, one func(Type, Body) []Even
 	case messagev1.Edited:
 		return one(MessageType, Message{ID: b.Message, Role: User, From: b.From.ID, Name: b.From.Name, Text: b.Text, Edited: true})
 	case messagev1.PermissionAnswer:
-		p := Permitted{Request: b.Request, Behavior: "deny", From: b.From.ID}
+		p := Permitted{Request: b.Request, Notice: b.Notice, Behavior: "deny", From: b.From.ID}
 		if b.Allow {
 			p.Behavior = "allow"
 		}

@@ -16,6 +16,7 @@ const maxPermissions = 16
 // Permission is a question of a program outside that waits for an owner's answer.
 type Permission struct {
 	Request string    `json:"request"` // id
+	Notice  string    `json:"notice"`  // id of the event that asks it
 	Expires time.Time `json:"expires"` // nobody waits any more, at this instant too
 }
 
@@ -54,17 +55,21 @@ func AnswerOf(b messagev1.Received) (messagev1.PermissionAnswer, bool) {
 	return messagev1.PermissionAnswer{}, false
 }
 
-// Waits says whether a program waits for the answer to a question of this session.
-func (s State) Waits(request string, now time.Time) bool {
-	return slices.ContainsFunc(s.permissions, func(p Permission) bool { return p.Request == request && now.Before(p.Expires) })
+// Waits is the event by which a program has asked a question of this session that it waits for an answer to; "" when none does.
+func (s State) Waits(request string, now time.Time) (notice string) {
+	i := slices.IndexFunc(s.permissions, func(p Permission) bool { return p.Request == request && now.Before(p.Expires) })
+	if i < 0 {
+		return ""
+	}
+	return s.permissions[i].Notice
 }
 
-// askedFor opens a question. One with a known id takes the place of the first: its program waits for the last it has asked.
+// askedFor opens a question. One with a known id takes the place of the first: a person answers the last that they were shown.
 func (s State) askedFor(e envelope.Event, p noticev1.Permission) State {
 	kept := slices.DeleteFunc(slices.Clone(s.permissions), func(o Permission) bool {
 		return o.Request == p.Request || !e.Time.Before(o.Expires)
 	})
-	kept = append(kept, Permission{Request: p.Request, Expires: p.Expires.UTC().Round(0)}) // as a snapshot keeps it
+	kept = append(kept, Permission{Request: p.Request, Notice: e.ID, Expires: p.Expires.UTC().Round(0)}) // as a snapshot keeps it
 	s.permissions = kept[max(0, len(kept)-maxPermissions):]
 	return s
 }

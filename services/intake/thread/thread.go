@@ -8,7 +8,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply; snapshots of another version are dropped.
-const Version = "5"
+const Version = "6"
 
 // Status is what became of something that came in.
 type Status uint8

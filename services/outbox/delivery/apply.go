@@ -15,7 +15,7 @@ import (
 )
 
 // Version names the form of State and the meaning of Apply. It changes whenever one of them does.
-const Version = "7"
+const Version = "8"
 
 // stopped is what a person is told about messages that were cancelled, when the event itself carries no text.
 const stopped = "Stopped."

@@ -41,7 +41,7 @@ const (
 )
 
 // maxSends is how long a key is recognised: until so many others were used in its session.
-const maxSends = 64
+const maxSends = 256
 
 // Send is something that was sent with a key.
 type Send struct {
