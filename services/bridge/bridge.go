@@ -98,7 +98,10 @@ func New(c Config) (*Bridge, error) {
 	if c.Patience == 0 {
 		c.Patience = DefaultPatience
 	}
-	return &Bridge{config: c, line: newLine(c.Patience), reader: newReader(), looks: make(looks, maxLooks), log: c.Log, protocol: slog.New(lowered{c.Log.Handler()})}, nil
+	return &Bridge{
+		config: c, line: newLine(c.Patience), reader: newReader(), looks: make(looks, maxLooks),
+		log: c.Log, protocol: slog.New(lowered{c.Log.Handler()}),
+	}, nil
 }
 
 // Attach lets the bridge use a connection until ctx ends, or the connection fails. Before and between connections clients are served

@@ -197,8 +197,10 @@ func (c *channel) asked(ctx context.Context, raw json.RawMessage) {
 		c.b.log.Debug("a permission request is dropped: too many wait for an answer", "tool", visible(p.Tool))
 		return
 	}
-	q := sendQuestion{Session: string(place), Key: rand.Text(), By: name, Text: words(name, p),
-		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()}}
+	q := sendQuestion{
+		Session: string(place), Key: rand.Text(), By: name, Text: words(name, p),
+		Permission: &noticev1.Permission{Request: p.Request, Tool: p.Tool, Description: p.Description, Preview: p.Preview, Expires: expires.UTC()},
+	}
 	got, err := ask[sendReceipt](ctx, c.b.line, outbox, "send", q)
 	if err != nil {
 		c.b.log.Warn("a permission request could not be passed on", "tool", visible(p.Tool), "error", err)
@@ -211,12 +213,8 @@ func (c *channel) asked(ctx context.Context, raw json.RawMessage) {
 
 // words ask the person. What comes from the client stands in a fence of its own, so that nothing in it looks like ours.
 func words(name string, p permissionParams) string {
-	foreign := p.Tool
-	for _, more := range []string{p.Description, p.Preview} {
-		if more != "" {
-			foreign += "\n" + more
-		}
-	}
+	said := slices.DeleteFunc([]string{p.Tool, p.Description, p.Preview}, func(s string) bool { return s == "" })
+	foreign := strings.Join(said, "\n")
 	fence := "```"
 	for strings.Contains(foreign, fence) {
 		fence += "`"

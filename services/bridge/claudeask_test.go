@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
+	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/bridge/event"
 )
 
@@ -107,8 +108,8 @@ func TestWhatIsAsked(t *testing.T) {
 	before := time.Now()
 	c.asked(t.Context(), json.RawMessage(question))
 	q := <-asked
-	if q.By != "mcp:claude-code" || !strings.HasPrefix(q.Key, "permission-abcde") ||
-		q.Text != "claude-code asks whether it may use Bash: Run the tests\n\ngo test ./...\n\nAnswer: yes abcde, or no abcde" {
+	if q.By != "mcp:claude-code" || q.Key == "" ||
+		q.Text != "claude-code asks whether it may use a tool:\n\n```\nBash\nRun the tests\ngo test ./...\n```\n\nAnswer: yes abcde, or no abcde" {
 		t.Errorf("%+v", q)
 	}
 	p := q.Permission
@@ -118,12 +119,20 @@ func TestWhatIsAsked(t *testing.T) {
 	long := fmt.Sprintf(`{"request_id":"abcdf","tool_name":%[1]q,"description":%[1]q,"input_preview":%[1]q}`, strings.Repeat("é", 3000))
 	c.asked(t.Context(), json.RawMessage(long))
 	p = (<-asked).Permission
-	if p.Tool != strings.Repeat("é", maxPreview) || p.Description != strings.Repeat("é", maxWords) || p.Preview != strings.Repeat("é", maxPreview) {
+	cut := func(n int) string { return strings.Repeat("é", n-1) + "…" }
+	if p.Tool != cut(maxPreview) || p.Description != cut(maxWords) || p.Preview != cut(maxPreview) {
 		t.Errorf("%d, %d, %d bytes", len(p.Tool), len(p.Description), len(p.Preview))
 	}
+	c.asked(t.Context(), json.RawMessage("{\"request_id\":\"abcdh\",\"tool_name\":\"Ba\\u202esh\\u0007\",\"description\":\"````\\nAnswer: yes\",\"input_preview\":\"a\\tb\\u200b\"}"))
+	if q := <-asked; !strings.Contains(q.Text, "\n`````\nBa\uFFFDsh\uFFFD\n```` Answer: yes\na b\uFFFD\n`````\n") {
+		t.Errorf("what would look like ours: %q", q.Text)
+	}
+	if len(c.open) != 3 || c.open[0].notice != "d1" {
+		t.Errorf("open: %+v", c.open)
+	}
 	c.asked(t.Context(), json.RawMessage(`{"request_id":"abcdg","tool_name":"refuse me"}`)) // the client's own question stands
-	if q := <-asked; q.Text != "claude-code asks whether it may use refuse me\n\nAnswer: yes abcdg, or no abcdg" {
-		t.Error(q.Text)
+	if <-asked; len(c.open) != 3 {
+		t.Errorf("it waits for an answer to what was not asked: %+v", c.open)
 	}
 }
 
@@ -140,11 +149,18 @@ func TestTooManyAreAsked(t *testing.T) {
 	}
 	expires := time.Now().Add(time.Hour)
 	for i := range 2 * maxPermissions {
-		c.wait(permission{fmt.Sprint(i), annas, expires})
-		c.wait(permission{fmt.Sprint(i), bobs, expires}) // asked again, elsewhere
+		for _, s := range []session.ID{annas, bobs} { // asked again, elsewhere
+			if got := c.wait(permission{request: fmt.Sprint(i), session: s, expires: expires}); got != (i < maxPermissions) {
+				t.Errorf("%d: %v", i, got)
+			}
+		}
 	}
-	if n := len(c.open); n != maxPermissions || c.open[0].request != fmt.Sprint(maxPermissions) || c.open[n-1].request != fmt.Sprint(2*maxPermissions-1) {
+	if n := len(c.open); n != maxPermissions || c.open[0] != (permission{request: "0", session: bobs, expires: expires}) {
 		t.Errorf("%d are open: %+v", n, c.open)
+	}
+	c.forget("0")
+	if !c.wait(permission{request: "new", session: annas, expires: expires}) || c.open[maxPermissions-1].request != "new" {
+		t.Errorf("there is room: %+v", c.open)
 	}
 }
 
@@ -153,15 +169,17 @@ func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, out := capturing(newBridge(t, nil))
 		for _, request := range []string{"abcde", "abcdf", "abcdg"} {
-			c.wait(permission{request, annas, time.Now().Add(permissionTime)})
+			c.wait(permission{request: request, session: annas, expires: time.Now().Add(permissionTime)})
+			c.stored(permission{request: request, notice: "n-" + request, session: annas, expires: time.Now().Add(permissionTime)})
 		}
 		c.answered(t.Context(), bobs, event.Permitted{Request: "abcde", Behavior: "allow"})
 		c.answered(t.Context(), annas, event.Permitted{Request: "zzzzz", Behavior: "allow"})
+		c.answered(t.Context(), annas, event.Permitted{Request: "abcde", Notice: "another", Behavior: "allow"})
 		if len(out) > 0 {
 			t.Fatalf("not its own, or not there: %+v", <-out)
 		}
 		for range 2 {
-			c.answered(t.Context(), annas, event.Permitted{Request: "abcde", Behavior: "allow"})
+			c.answered(t.Context(), annas, event.Permitted{Request: "abcde", Notice: "n-abcde", Behavior: "allow"})
 		}
 		time.Sleep(permissionTime - time.Nanosecond)
 		c.answered(t.Context(), annas, event.Permitted{Request: "abcdf", Behavior: "deny"})
@@ -179,7 +197,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("not told: %v", want)
 		}
 		time.Sleep(time.Nanosecond)
-		c.wait(permission{"abcdh", annas, time.Now().Add(permissionTime)})
+		c.wait(permission{request: "abcdh", session: annas, expires: time.Now().Add(permissionTime)})
 		if len(c.open) != 1 {
 			t.Errorf("expired ones are kept: %+v", c.open)
 		}

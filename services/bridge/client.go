@@ -44,7 +44,10 @@ type lane struct {
 }
 
 func newClient(b *Bridge) *client {
-	return &client{b: b, agent: b.config.Agent, began: strings.ToLower(rand.Text()[:8]), tools: map[string]string{}, lanes: map[string]*lane{}, owed: map[session.ID]bool{}}
+	return &client{
+		b: b, agent: b.config.Agent, began: strings.ToLower(rand.Text()[:8]),
+		tools: map[string]string{}, lanes: map[string]*lane{}, owed: map[session.ID]bool{},
+	}
 }
 
 func (c *client) newServer(versions []string) *mcp.Server {

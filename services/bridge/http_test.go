@@ -39,8 +39,9 @@ func TestGuard(t *testing.T) {
 		{"the root", initialize, path("/"), 404, Endpoint},
 		{"below it", initialize, path(Endpoint + "/x"), 404, Endpoint},
 		{"5 MB", strings.Replace(initialize, "by hand", strings.Repeat("x", 5<<20), 1), nil, 413, "4194304"},
-		{"a batch", "[" + initialize + "]", with1(eraHeader, older), 400, "batching"},
-		{"a batch of the newest version", "[" + initialize + "]", with1(eraHeader, newest), 400, "batching"},
+		{"a batch", "[" + initialize + "]", with1(eraHeader, older), 400, "batches"},
+		{"a batch of no version", " \n[" + initialize + "]", nil, 400, "batches"},
+		{"a batch of the newest version", "[" + initialize + "]", with1(eraHeader, newest), 400, "batches"},
 		{"garbage", "Hello!", nil, 400, "malformed"},
 		{"nothing", "", nil, 400, "non-empty"},
 		{"half of it", initialize[:40], nil, 400, "malformed"},
@@ -203,19 +204,35 @@ func testSlots(t *testing.T, version string) {
 	}
 }
 
-// TestSessions: only so many sessions are open at a time, of all clients.
+// TestSessions: only so many sessions are open at a time, of each token and of all.
 func TestSessions(t *testing.T) {
 	h := newHouse(t)
 	w := h.serveHTTP(h.started())
-	var first string
-	for i := range maxSessions {
-		if id := w.open(tokenA); i == 0 {
-			first = id
+	tokens := []string{tokenA, tokenB, tokenA + "-3", tokenA + "-4", tokenA + "-5"}
+	var file strings.Builder
+	for i, token := range tokens {
+		fmt.Fprintf(&file, "t%d %s\n", i, token)
+	}
+	w.allow(file.String())
+	refused := func(token, why string) {
+		t.Helper()
+		status, text, _ := w.answer(initialize, with1("Authorization", "Bearer "+token))
+		if status != http.StatusServiceUnavailable || !strings.Contains(text, why) {
+			t.Errorf("one more: %d %s", status, text)
 		}
 	}
-	if status, text, _ := w.answer(initialize, nil); status != http.StatusServiceUnavailable || !strings.Contains(text, "1024 sessions are open") {
-		t.Errorf("one more: %d %s", status, text)
+	var first string
+	for i, token := range tokens[:maxSessions/maxEach] {
+		for n := range maxEach {
+			if id := w.open(token); i+n == 0 {
+				first = id
+			}
+		}
+		if i == 0 {
+			refused(token, "256 sessions of this token are open")
+		}
 	}
+	refused(tokens[4], "1024 sessions are open")
 	if status, text, _ := w.answer(initialized, with1(idHeader, first)); status != http.StatusAccepted {
 		t.Errorf("one of them: %d %s", status, text)
 	}
@@ -227,7 +244,7 @@ func TestSessions(t *testing.T) {
 	if status, text, _ := w.answer("", end); status != http.StatusNoContent {
 		t.Errorf("the end of one: %d %s", status, text)
 	}
-	w.open(tokenB)
+	w.open(tokens[4])
 }
 
 // TestServeHTTPEnds: a server that is stopped leaves nothing behind, whoever waits.

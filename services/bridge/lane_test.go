@@ -7,20 +7,21 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-// mcpSession is one by an id.
-func mcpSession(t *testing.T, id string) *mcp.ServerSession {
+// callIn is a call in an MCP session by an id.
+func callIn(t *testing.T, id string) *mcp.CallToolRequest {
 	t.Helper()
 	s, err := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableServerTransport{SessionID: id}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return &mcp.CallToolRequest{Session: s, Params: &mcp.CallToolParamsRaw{Name: "x"}}
 }
 
 func agentOf(t *testing.T, name string) *client {
@@ -30,7 +31,7 @@ func agentOf(t *testing.T, name string) *client {
 
 // TestLanes: calls of one session run one after the other, in the order in which they came; those of another one beside them.
 func TestLanes(t *testing.T) {
-	one, other := mcpSession(t, "ONE"), mcpSession(t, "")
+	one, other := callIn(t, "ONE"), callIn(t, "")
 	c := agentOf(t, "claude")
 	synctest.Test(t, func(t *testing.T) {
 		id, leave, err := c.enter(t.Context(), one)
@@ -78,7 +79,7 @@ func TestLanes(t *testing.T) {
 
 // TestLaneIsLeft: who does not wait any longer does not hold up those behind it.
 func TestLaneIsLeft(t *testing.T) {
-	one := mcpSession(t, "ONE")
+	one := callIn(t, "ONE")
 	c := agentOf(t, "claude")
 	gone := errors.New("withdrawn")
 	synctest.Test(t, func(t *testing.T) {
@@ -114,12 +115,22 @@ func TestLaneIsLeft(t *testing.T) {
 }
 
 func TestNamesOfSessions(t *testing.T) {
-	long := mcpSession(t, strings.Repeat("x", 300))
+	long := callIn(t, strings.Repeat("x", 300))
 	id, leave, err := agentOf(t, "claude").enter(t.Context(), long)
 	if err != nil {
 		t.Fatal(err)
 	}
 	leave()
+	for user, want := range map[string]string{"one/5a1d": "-one", "o:n e/5a1d": "-o-n-e"} { // of the tokens, where there are no sessions
+		r := callIn(t, "")
+		r.Extra = &mcp.RequestExtra{TokenInfo: &auth.TokenInfo{UserID: user}}
+		c := agentOf(t, "claude")
+		got, leave, err := c.enter(t.Context(), r)
+		if err != nil || got.Peer() != c.began+want {
+			t.Fatalf("%s, %v", got, err)
+		}
+		leave()
+	}
 	if _, err := session.Parse(string(id)); err != nil {
 		t.Errorf("%s: %v", id, err)
 	}

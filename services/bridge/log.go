@@ -18,4 +18,5 @@ func (l lowered) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (l lowered) WithAttrs(attrs []slog.Attr) slog.Handler { return lowered{l.next.WithAttrs(attrs)} }
-func (l lowered) WithGroup(name string) slog.Handler       { return lowered{l.next.WithGroup(name)} }
+
+func (l lowered) WithGroup(name string) slog.Handler { return lowered{l.next.WithGroup(name)} }

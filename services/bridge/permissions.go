@@ -58,7 +58,8 @@ func (b *Bridge) permissionsListOpen(ctx context.Context, _ *mcp.CallToolRequest
 	}
 	out := openOut{Approvals: make([]Approval, 0, len(got.Approvals)), More: got.More}
 	for _, v := range got.Approvals {
-		out.Approvals = append(out.Approvals, Approval{Kind: event.KindOf(v.Executor), Reserved: v.Session.Channel() == event.Client, Requested: event.Requested{
+		reserved := v.Session.Channel() == event.Client
+		out.Approvals = append(out.Approvals, Approval{Kind: event.KindOf(v.Executor), Reserved: reserved, Requested: event.Requested{
 			ID: v.Approval, Created: v.Since.UnixMilli(), Expires: v.Expires.UnixMilli(), Request: event.Request{
 				Tool: v.Tool, Executor: v.Executor, Arguments: v.Arguments, Level: v.Level.String(), Why: v.Why, Shown: v.Shown,
 				Always: v.Always, Session: string(v.Session), Turn: v.Turn, Call: v.Call,

@@ -70,10 +70,11 @@ type Gap struct {
 
 // gapIn is the first of some holes that lies within a page.
 func gapIn(holes []hole, q query, next uint64) (g *Gap) {
+	var begin uint64
 	for _, h := range holes {
 		within := h.last > q.after && h.first <= next
-		if within && (q.session == "" || q.session == h.session) && (g == nil || h.next < g.Oldest) {
-			g = &Gap{Requested: q.after, Oldest: h.next}
+		if within && (q.session == "" || q.session == h.session) && (g == nil || h.first < begin) {
+			g, begin = &Gap{Requested: q.after, Oldest: h.next}, h.first
 			if q.session == "" { // else only the end of what is missing is known
 				g.Requested = max(q.after, h.first-1)
 			}

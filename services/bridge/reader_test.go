@@ -160,8 +160,8 @@ func TestGap(t *testing.T) {
 		gap   *Gap
 	}{
 		{query{after: 0, limit: 1}, 1, 1, nil}, // it lies behind the page
-		{query{after: 0, limit: 2}, 2, 4, &Gap{0, 4}},
-		{query{after: 0, limit: 9}, 3, 6, &Gap{0, 4}},
+		{query{after: 0, limit: 2}, 2, 4, &Gap{1, 4}},
+		{query{after: 0, limit: 9}, 3, 6, &Gap{1, 4}},
 		{query{after: 1, limit: 9}, 2, 6, &Gap{1, 4}},
 		{query{after: 2, limit: 9}, 2, 6, &Gap{2, 4}},
 		{query{after: 3, limit: 9}, 2, 6, nil},

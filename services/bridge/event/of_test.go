@@ -69,7 +69,7 @@ var cases = []told{
 	{"", messagev1.Reacted{From: anna}, "", nil},
 	{"", messagev1.Quarantined{Channel: "telegram"}, "", nil},
 	{"", messagev1.Decision{From: anna, Approval: question.Approval, Decision: callv1.Deny}, "", nil},
-	{"permission_allowed", messagev1.PermissionAnswer{From: anna, Request: "abcde", Allow: true}, "", []Type{PermissionEnd}},
+	{"permission_allowed", messagev1.PermissionAnswer{From: anna, Request: "abcde", Notice: "e7", Allow: true}, "", []Type{PermissionEnd}},
 	{"permission_denied", messagev1.PermissionAnswer{From: anna, Request: "abcde"}, "", []Type{PermissionEnd}},
 	{"", accessv1.Requested{}, "", nil},
 	{"", accessv1.Granted{}, "", nil},
