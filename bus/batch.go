@@ -24,12 +24,15 @@ func (c *Conn) batch(ctx context.Context, stream string, n int, opts ...jetstrea
 	var msgs []*jetstream.RawStreamMsg
 	for m, err := range seq {
 		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			break
+			return msgs, nil
 		}
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "%w", err)
 		}
 		msgs = append(msgs, m)
+	}
+	if len(msgs) == 0 { // the server says so when there are none: this question was lost, and the library does not tell
+		return nil, fault.New(fault.Timeout, "no answer in time to a question for messages of %s", stream)
 	}
 	return msgs, nil
 }

@@ -33,7 +33,7 @@ func (c *Conn) Replay(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 	return err
 }
 
-// replay returns the last cursor that was looked at.
+// replay returns the last cursor that was looked at, without one whose fn has failed.
 func (c *Conn) replay(ctx context.Context, o ReplayOptions, fn func(envelope.Event) error) (uint64, error) {
 	return c.scan(ctx, o, func(m Raw) error { return c.each(ctx, m.Subject, m.Header, m.Data, m.Cursor, fn) })
 }
@@ -74,8 +74,11 @@ func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 	}
 	var last, chain uint64 // last cursor read; last cursor of the followed session
 	pass := func(ev envelope.Event) error {
-		chain = ev.Cursor
-		return fn(ev)
+		err := fn(ev)
+		if err == nil { // else it comes again, unless the error is one that lasts
+			chain = ev.Cursor
+		}
+		return err
 	}
 	catchUp := func() error {
 		if last > 0 {
@@ -99,8 +102,9 @@ func (c *Conn) Follow(ctx context.Context, o ReplayOptions, fn func(envelope.Eve
 			switch {
 			case err != nil || ev.Cursor <= last:
 			case o.Session == "" && ev.Cursor == last+1, o.Session != "" && ev.Prev == chain && chain > 0:
-				last = ev.Cursor
-				err = pass(ev)
+				if err = pass(ev); err == nil {
+					last = ev.Cursor
+				}
 			default:
 				err = catchUp()
 			}

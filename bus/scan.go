@@ -70,7 +70,7 @@ func (c *Conn) scan(ctx context.Context, o ReplayOptions, fn func(Raw) error) (u
 			}
 			next = m.Cursor + 1
 			if err := fn(m); err != nil {
-				return m.Cursor, err
+				return m.Cursor - 1, err
 			}
 		}
 	}

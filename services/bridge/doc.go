@@ -20,7 +20,8 @@
 //	event/    the pure translation of the journal's events
 //	push      reads on from a cursor of its own for those who are told without asking: resource subscriptions, Claude's channel
 //	client    serves the tools of an agent instead (--tools), see below
-//	http      the one way in over HTTP; internal/stdio the transport over stdin and stdout
+//	http      the one way in over HTTP, with lives, the sessions there; internal/stdio the transport over stdin and stdout
+//	tools     the table of the tools; schema and arguments what they take, say how a result is written
 //
 //	journal ──Follow──► reader ──► ring ◄── events_poll, events_wait, push      memory, woken by one close of a channel
 //	   ▲                                         │ older than the ring
@@ -33,7 +34,8 @@
 //
 // With Config.Agent it offers the tools of that agent, which stands for the client and has its own policy. A call is a message in a
 // session of the agent, "!tool NAME {json}", and the agent's model asks for exactly that call: gate, approvals, executors, taints and
-// journal are those of every agent. Calls of one MCP session run one after the other. One that the client withdraws is stopped.
+// journal are those of every agent. Calls of one MCP session run one after the other. One that the client withdraws is stopped, and so is
+// one of which it is not known whether it was begun; where that cannot be done at once it is owed, and done before the next call.
 //
 // # When it dies
 //

@@ -43,11 +43,17 @@ func (l *line) now() (*bus.Conn, <-chan struct{}) {
 
 // get is the connection; it waits for one, but not for ever.
 func (l *line) get(ctx context.Context) (*bus.Conn, error) {
+	conn, _, err := l.use(ctx)
+	return conn, err
+}
+
+// use is get, with a channel that is closed when the connection is no longer the one to use.
+func (l *line) use(ctx context.Context) (*bus.Conn, <-chan struct{}, error) {
 	var timeout <-chan time.Time
 	for {
 		conn, changed := l.now()
 		if conn != nil {
-			return conn, nil
+			return conn, changed, nil
 		}
 		if timeout == nil {
 			t := time.NewTimer(l.patience)
@@ -57,9 +63,9 @@ func (l *line) get(ctx context.Context) (*bus.Conn, error) {
 		select {
 		case <-changed:
 		case <-timeout:
-			return nil, l.away()
+			return nil, nil, l.away()
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 	}
 }
@@ -96,12 +102,14 @@ func askWithin[Res any](ctx context.Context, l *line, each time.Duration, servic
 	var none Res
 	began := time.Now()
 	for {
-		conn, err := l.get(ctx)
+		conn, gone, err := l.use(ctx)
 		if err != nil {
 			return none, err
 		}
 		try, cancel := context.WithTimeout(ctx, each)
+		stop := cancelOn(gone, cancel)
 		res, err := bus.Ask[Res](try, conn, service, verb, question)
+		stop()
 		cancel()
 		if fault.KindOf(err) == fault.Denied && len(conn.Violations()) > 0 {
 			err = fault.New(fault.Denied, "this key may not ask %s.%s: it is not that of the user %s", service, verb, Name)
@@ -123,6 +131,20 @@ func askWithin[Res any](ctx context.Context, l *line, each time.Duration, servic
 	}
 }
 
+// cancelOn calls cancel when gone is closed, until stop is called: a question on a connection that is lost has no answer.
+func cancelOn(gone <-chan struct{}, cancel func()) (stop func()) {
+	stopped, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-gone:
+			cancel()
+		case <-stopped:
+		}
+	}()
+	return func() { close(stopped); <-ended }
+}
+
 // mayPass says whether the same question may have an answer a little later.
 func mayPass(err error) bool {
 	k := fault.KindOf(err)
@@ -134,11 +156,18 @@ func with[Res any](ctx context.Context, l *line, do func(context.Context, *bus.C
 	began := time.Now()
 	for {
 		var none Res
-		conn, err := l.get(ctx)
+		conn, gone, err := l.use(ctx)
 		if err != nil {
 			return none, err
 		}
-		res, err := do(ctx, conn)
+		try, cancel := context.WithCancel(ctx)
+		stop := cancelOn(gone, cancel)
+		res, err := do(try, conn)
+		if try.Err() != nil && ctx.Err() == nil {
+			err = fault.New(fault.Unavailable, "the connection to jetclaw was lost")
+		}
+		stop()
+		cancel()
 		if err == nil || !mayPass(err) || ctx.Err() != nil || time.Since(began) > l.patience {
 			return res, err
 		}

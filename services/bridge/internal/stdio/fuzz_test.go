@@ -2,9 +2,12 @@ package stdio_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jetclaw/jetclaw/services/bridge/internal/stdio"
 )
@@ -52,7 +55,7 @@ func FuzzLines(f *testing.F) {
 		}
 		go func() { _, _ = io.Copy(io.Discard, outR) }()
 		_ = inW.Close()
-		if err := session.Wait(); err != nil || tr.Err() != nil {
+		if err := session.Wait(); err != nil && !errors.Is(err, mcp.ErrConnectionClosed) || tr.Err() != nil {
 			t.Fatalf("%v, %v", err, tr.Err())
 		}
 	})
