@@ -41,10 +41,10 @@ const (
 	drainTime    = 2 * time.Second
 	maxHeader    = 16 << 10
 	maxBody      = 4 << 20
-	maxOpen      = 2048 // requests at a time
-	maxOpenEach  = 1024 // of one token
-	maxSessions  = 1024
-	maxEach      = 256          // of one token
+	maxOpen      = 4096 // requests at a time
+	maxOpenEach  = 2048 // of one token
+	maxSessions  = 2048
+	maxEach      = 1024         // of one token
 	statelessEra = "2026-07-28" // from this version of the protocol on there are no sessions
 	eraHeader    = "Mcp-Protocol-Version"
 	idHeader     = "Mcp-Session-Id"

@@ -186,7 +186,7 @@ func testSlots(t *testing.T, version string) {
 		}
 	}
 	poll, polls := toolCall("events_poll", `{}`)
-	if status, text, _ := w.answer(poll, polls); status != http.StatusTooManyRequests || !strings.Contains(text, "1024 requests of this caller") {
+	if status, text, _ := w.answer(poll, polls); status != http.StatusTooManyRequests || !strings.Contains(text, fmt.Sprint(maxOpenEach, " requests of this caller")) {
 		t.Errorf("one more: %d %s", status, text)
 	}
 	if status, text, _ := w.answer(poll, withAll(polls, with1("Authorization", "Bearer "+tokenB))); status != http.StatusOK {
@@ -229,10 +229,10 @@ func TestSessions(t *testing.T) {
 			}
 		}
 		if i == 0 {
-			refused(token, "256 sessions of this token are open")
+			refused(token, fmt.Sprint(maxEach, " sessions of this token are open"))
 		}
 	}
-	refused(tokens[4], "1024 sessions are open")
+	refused(tokens[4], fmt.Sprint(maxSessions, " sessions are open"))
 	if status, text, _ := w.answer(initialized, with1(idHeader, first)); status != http.StatusAccepted {
 		t.Errorf("one of them: %d %s", status, text)
 	}
