@@ -155,7 +155,7 @@ func TestProbeEndsAPause(t *testing.T) {
 		h.run(somebody, h.dispatched("fake", "crash", `{}`))
 	}
 	got, err := bus.Ask[Probed](t.Context(), h.srv.Connect(t, "cli"), Name, ProbeVerb, ProbeRequest{Servers: []string{"fake"}})
-	if err != nil || !got.Servers["fake"].Resumed || got.Servers["fake"].Listed != 15 || len(got.Diagnostics) != 0 {
+	if err != nil || !got.Servers["fake"].Resumed || got.Servers["fake"].Listed != 18 || len(got.Diagnostics) != 0 {
 		t.Fatalf("%+v (%v)", got, err)
 	}
 	if st := h.status("fake"); st.State == "paused" || st.Pauses != 0 {

@@ -1,11 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 )
 
 // TestBridgeApproval: what is asked in Telegram is allowed once by a client outside, and by nobody a second time.
@@ -54,6 +61,41 @@ func TestBridgeApproval(t *testing.T) {
 	}
 	d.stop()
 	h.wantEvents("main.telegram.mybot.12345", map[string]int{"approval.decided.v1": 1, "call.started.v1": 1, "call.completed.v1": 1})
+}
+
+// TestBridgeAttachment: a picture that somebody has sent can be had, and that of nobody else.
+func TestBridgeAttachment(t *testing.T) {
+	t.Parallel()
+	h := newChatHouse(t, ", access: open", "")
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	o := h.outside("visitor")
+	h.telegram.Say("", private(ada), ada, "what is this?", faketelegram.Photo(faketelegram.Attachment{Name: "a.png", Data: picture.Bytes()}))
+	h.until("an answer", func() bool { return len(h.said(ada.ID)) > 0 })
+	const chat = "main.telegram.mybot.12345"
+	all := calls[struct{ Messages []struct{ ID, Role string } }](o, "messages_read", map[string]any{"session_key": chat, "after": 0}).Messages
+	if len(all) < 2 || all[0].Role != "user" {
+		t.Fatalf("%+v", all)
+	}
+	got := calls[struct {
+		Attachments []struct{ Kind, ContentType, URL string }
+	}](o, "attachments_fetch", map[string]any{"session_key": chat, "message_id": all[0].ID}).Attachments
+	if len(got) != 1 || got[0].Kind != "photo" || got[0].ContentType != "image/png" {
+		t.Fatalf("%+v", got)
+	}
+	res, err := o.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: got[0].URL})
+	if err != nil || len(res.Contents) != 1 || !bytes.Equal(res.Contents[0].Blob, picture.Bytes()) || res.Contents[0].MIMEType != "image/png" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	h.telegram.Say("", private(eve), eve, "hello")
+	h.until("an answer", func() bool { return len(h.said(eve.ID)) > 0 })
+	other := strings.Replace(got[0].URL, "12345", "666", 1)
+	if _, err := o.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: other}); err == nil {
+		t.Error("it was had through another conversation")
+	}
 }
 
 // rawClient is a client outside that writes and reads the protocol's lines itself: it knows notifications that are not the protocol's.
