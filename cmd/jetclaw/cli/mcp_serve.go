@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,7 @@ func (s *shell) serveMCP(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(leanGC)
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of the transport, not the death of the process
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -182,6 +184,10 @@ func (s *shell) serveMCP(ctx context.Context, f serveFlags) error {
 	})
 	return g.Wait()
 }
+
+// leanGC has the collector let the heap grow by half as much as usual: a client starts one of these for each of its windows, and they
+// mostly wait.
+const leanGC = 50
 
 // transport is what serves clients: over stdio, or over HTTP.
 func (s *shell) transport(ctx context.Context, e app.Env, f serveFlags, b *bridge.Bridge) (func(context.Context) error, error) {
