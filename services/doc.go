@@ -15,5 +15,6 @@
 // All but the last two have one shape: doc.go (what it promises, and what happens when it dies at each step), <noun>/ (the pure machine:
 // Apply folds an event, Next decides), service.go (Spec, New, Run, Ready), perform.go (the effects), internal/ (adapters
 // to the world outside). The shell around the machines is bus/actor. What several of them speak to a third party is in
-// internal/: botapi is the wire of Telegram's Bot API.
+// internal/: botapi is the wire of Telegram's Bot API; httpguard is
+// what every HTTP door checks before it does anything.
 package services
