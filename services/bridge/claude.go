@@ -288,3 +288,8 @@ func (c *channel) answered(ctx context.Context, s session.ID, a event.Permitted)
 		c.notify(ctx, permissionMethod, map[string]string{"request_id": a.Request, "behavior": a.Behavior})
 	}
 }
+
+// isClaude says whether a client is Claude Code, as far as it says so itself.
+func isClaude(p *mcp.InitializeParams) bool {
+	return p != nil && p.ClientInfo != nil && strings.Contains(strings.ToLower(p.ClientInfo.Name), "claude")
+}

@@ -149,3 +149,13 @@ func notThere(id session.ID, err error) error {
 	}
 	return err
 }
+
+// sessionOf reads the name of a conversation that a client has given.
+func sessionOf(key string) (session.ID, error) {
+	id, err := session.Parse(key)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "conversation not found: %.200s (a session_key looks like main.telegram.mybot.12345; "+
+			"conversations_list has those that there are)", key)
+	}
+	return id, nil
+}

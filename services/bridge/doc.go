@@ -19,7 +19,7 @@
 //	ring      its memory: the last events, bounded; what is older is read from the journal (past)
 //	event/    the pure translation of the journal's events
 //	push      reads on from a cursor of its own for those who are told without asking: resource subscriptions, Claude's channel
-//	client    serves the tools of an agent instead (--tools), see below
+//	client    serves the tools of an agent instead (--tools), clientcall carries their calls out: see below
 //	http      the one way in over HTTP, with lives, the sessions there; internal/stdio the transport over stdin and stdout
 //	tools     the table of the tools; schema and arguments what they take, say how a result is written
 //

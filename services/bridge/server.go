@@ -21,6 +21,24 @@ const channelInstructions = `
 Messages of people arrive as <channel source="jetclaw" session_key="…" channel="…" to="…" account_id="…" thread_id="…" message_id="…">.
 Answer with messages_send and that session_key: what you write elsewhere does not reach the person.`
 
+// options are in what servers differ.
+type options struct {
+	experimental map[string]any // capabilities that are not the protocol's
+	versions     []string       // nil: all
+	initialized  func(context.Context, *mcp.InitializedRequest)
+}
+
+// serverOf is the server that is asked for, and what has to run beside it.
+func (b *Bridge) serverOf(o options) (*mcp.Server, func(context.Context), error) {
+	if b.config.Agent != "" {
+		c := newClient(b)
+		s := c.newServer(o.versions)
+		return s, func(ctx context.Context) { c.keep(ctx, s) }, nil
+	}
+	s, err := b.newServer(o)
+	return s, func(ctx context.Context) { b.updates(ctx, s) }, err
+}
+
 // newServer is the MCP server with the tools of a bridge.
 func (b *Bridge) newServer(o options) (*mcp.Server, error) {
 	text := instructions

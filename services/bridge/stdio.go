@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jetclaw/jetclaw/services/bridge/internal/stdio"
 )
@@ -63,27 +60,4 @@ func (b *Bridge) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return fmt.Errorf("serve MCP over stdio: %w", err)
 	}
 	return nil
-}
-
-// options are in what servers differ.
-type options struct {
-	experimental map[string]any // capabilities that are not the protocol's
-	versions     []string       // nil: all
-	initialized  func(context.Context, *mcp.InitializedRequest)
-}
-
-// serverOf is the server that is asked for, and what has to run beside it.
-func (b *Bridge) serverOf(o options) (*mcp.Server, func(context.Context), error) {
-	if b.config.Agent != "" {
-		c := newClient(b)
-		s := c.newServer(o.versions)
-		return s, func(ctx context.Context) { c.keep(ctx, s) }, nil
-	}
-	s, err := b.newServer(o)
-	return s, func(ctx context.Context) { b.updates(ctx, s) }, err
-}
-
-// isClaude says whether a client is Claude Code, as far as it says so itself.
-func isClaude(p *mcp.InitializeParams) bool {
-	return p != nil && p.ClientInfo != nil && strings.Contains(strings.ToLower(p.ClientInfo.Name), "claude")
 }
