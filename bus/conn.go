@@ -70,7 +70,8 @@ type Conn struct {
 	recent   *Recent
 	serving  serving
 
-	reconnected atomic.Int64 // when the bus was last found again, in Unix nanoseconds
+	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
+	reconnects  atomic.Uint64 // how often it had been found again then
 
 	mu         sync.Mutex
 	violations []string                       // guarded by mu; at most maxViolations
@@ -189,9 +190,16 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 	}
 }
 
-func (c *Conn) onReconnect(*nats.Conn) {
+func (c *Conn) onReconnect(nc *nats.Conn) {
 	c.reconnected.Store(time.Now().UnixNano())
+	c.reconnects.Store(nc.Stats().Reconnects)
 	c.log.Info("the bus is back")
+}
+
+// justBack says whether the bus was found again less than d ago. The handler runs some time after the connection is back
+// in use: until then only the count tells.
+func (c *Conn) justBack(d time.Duration) bool {
+	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(time.Unix(0, c.reconnected.Load())) < d
 }
 
 // onError is the only place where a refusal by the server's permissions can be seen: the refused call itself just

@@ -45,7 +45,7 @@ func (c *Conn) AskWorker(ctx context.Context, instance string, ref ClaimRef) Ans
 	defer cancel()
 	m, err := c.nc.RequestWithContext(ctx, subject.Worker(c.service, instance), b)
 	switch {
-	case errors.Is(err, nats.ErrNoResponders) && time.Since(time.Unix(0, c.reconnected.Load())) < settling:
+	case errors.Is(err, nats.ErrNoResponders) && c.justBack(settling):
 		return Silent // the bus was away, and the other one is perhaps still on its way back
 	case errors.Is(err, nats.ErrNoResponders):
 		return Absent
