@@ -116,6 +116,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	os.RemoveAll(image.dir)
+	os.RemoveAll(image.dir + "-prepared")
 	if natsServer.path != "" {
 		os.RemoveAll(filepath.Dir(natsServer.path))
 	}
