@@ -27,6 +27,7 @@ type Report struct {
 	Target string   // "" for all
 	Models string   // "" when no model is called here
 	HTTP   string   // address of the API; "" for none
+	TLS    bool     // it is reached by https
 	Token  string   // path of the API's token
 	Bots   []string // Telegram bots whose updates are taken in here
 	Bus    string   // URL of the bus; "" when nobody else can reach it
@@ -260,7 +261,7 @@ func (g *group) report(e Env, p *parts) Report {
 	}
 	r.Models = p.models
 	if p.http != nil {
-		r.HTTP, r.Token = p.http.Listen, e.Home.HTTPToken()
+		r.HTTP, r.TLS, r.Token = p.http.Listen, p.http.Certificate != "", e.Home.HTTPToken()
 	}
 	for _, b := range p.incoming {
 		r.Bots = append(r.Bots, b.Account)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jetclaw/jetclaw/cmd/internal/sdnotify"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 )
 
@@ -84,14 +85,25 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 				}
 				first = time.Now()
 				e.Log.Info("stopping: running turns may finish; once more ends at once", "signal", sig.String())
+				s.tellManager(ctx, e.Log, sdnotify.Stopping)
 				stop()
 			case <-ended:
 				return
 			}
 		}
 	}()
-	d.Ready = func(r app.Report) { s.banner(r) }
+	d.Ready = func(r app.Report) {
+		s.banner(r)
+		s.tellManager(ctx, e.Log, sdnotify.Ready)
+	}
 	return e.Run(ctx, d)
+}
+
+// tellManager tells systemd, where it has started us and has asked for that.
+func (s *shell) tellManager(ctx context.Context, log *slog.Logger, state string) {
+	if err := sdnotify.Tell(ctx, s.lookup, state); err != nil {
+		log.Warn("systemd is not told", "error", err)
+	}
 }
 
 // banner says what runs and where, for a person.
@@ -109,7 +121,11 @@ func (s *shell) banner(r app.Report) {
 		line("model", "%s", r.Models)
 	}
 	if r.HTTP != "" {
-		line("http", "http://%s  (bearer token in %s)", r.HTTP, r.Token)
+		scheme := "http"
+		if r.TLS {
+			scheme = "https"
+		}
+		line("http", "%s://%s  (bearer token in %s)", scheme, r.HTTP, r.Token)
 	}
 	if len(r.Bots) > 0 {
 		line("telegram", "%s", strings.Join(r.Bots, ", "))

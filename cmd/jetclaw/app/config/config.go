@@ -42,9 +42,20 @@ type Channels struct {
 
 // HTTP is the HTTP API.
 type HTTP struct {
-	Listen   string   `yaml:"listen"` // host:port; "off" for none
-	Callback Callback `yaml:"callback"`
+	Listen   string      `yaml:"listen"` // host:port; "off" for none
+	Hosts    []string    `yaml:"hosts"`  // further names that it is reached by, without ports
+	TLS      Certificate `yaml:"tls"`    // what it shows; needed where others than this machine can reach it
+	Callback Callback    `yaml:"callback"`
 }
+
+// Certificate is a certificate with its chain, and its key: two PEM files. They are read again when they have changed.
+type Certificate struct {
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
+// Set says whether there is one.
+func (c Certificate) Set() bool { return c.Cert != "" || c.Key != "" }
 
 // Callback is where replies are posted to as they come. Without a URL they wait to be asked for.
 type Callback struct {

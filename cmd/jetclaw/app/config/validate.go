@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -55,9 +56,17 @@ func (k *checker) oneOf(path, value string, allowed ...string) {
 
 func (k *checker) channels() {
 	h := k.c.Channels.HTTP
-	if host := k.listen("channels.http.listen", h.Listen, 1); host != "" && !loopback(host) {
+	if host := k.listen("channels.http.listen", h.Listen, 1); host != "" && !loopback(host) && !h.TLS.Set() {
 		k.fail("channels.http.listen", "not a loopback address: the token and all messages would cross the network unencrypted",
-			"listen on 127.0.0.1 and put a proxy with TLS before it")
+			"give it a certificate (channels.http.tls: {cert: FILE, key: FILE}), or listen on 127.0.0.1 and put a proxy with TLS before it")
+	}
+	if h.TLS.Set() && (h.TLS.Cert == "" || h.TLS.Key == "") {
+		k.fail("channels.http.tls", "cert and key belong together", "give both: two PEM files, the certificate with its chain and its key")
+	}
+	for _, name := range h.Hosts {
+		if name == "" || strings.ContainsAny(name, "/ *") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+			k.fail("channels.http.hosts", fmt.Sprintf("%q is not the name of a host", name), `without scheme and port, as in "claw.example.org"`)
+		}
 	}
 	if h.Callback.URL != "" {
 		if u := k.httpURL("channels.http.callback.url", h.Callback.URL); u != nil && u.Scheme == "http" && !loopback(u.Hostname()) {
