@@ -195,6 +195,11 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 	if k.home, err = b.homeOf("kill", conf); err != nil {
 		return r, err
 	}
+	if k.disk != nil {
+		if err := k.disk.Sync(); err != nil { // the configuration is older than any power failure
+			return r, err
+		}
+	}
 	d, err := b.start(ctx, k.home)
 	if err != nil {
 		return r, err

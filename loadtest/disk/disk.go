@@ -121,6 +121,9 @@ func (d *Disk) Others(bytes int64) error { return d.tell(&struct{}{}, "others %d
 // Count says what it has done.
 func (d *Disk) Count() (c Count, err error) { return c, d.tell(&c, "stat") }
 
+// Sync writes through all that is on it.
+func (d *Disk) Sync() error { return d.tell(&struct{}{}, "sync") }
+
 // Close unmounts it; nothing is lost then.
 func (d *Disk) Close() error {
 	if d.cmd == nil {

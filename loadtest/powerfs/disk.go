@@ -250,6 +250,15 @@ func (d *disk) fsyncDir(path string) error {
 	return nil
 }
 
+func (d *disk) syncAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ino := range d.files {
+		d.forget(ino)
+	}
+	d.commit(func(*change) bool { return true })
+}
+
 func (d *disk) commit(which func(*change) bool) {
 	var left []*change
 	for _, c := range d.names {

@@ -27,6 +27,7 @@
 //	cut SEED     drops what was not synced; from then on everything fails with EIO. Unmounts and ends.
 //	room BYTES   the size of the disk; 0: as large as the one below it. Beyond it ENOSPC is answered
 //	others BYTES how much of the disk others have taken
+//	sync         makes all that was done certain
 //	stat         counts so far
 //
 // When the input ends it unmounts and ends; nothing is lost then.

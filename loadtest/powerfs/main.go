@@ -93,7 +93,7 @@ func serve(d *disk, in io.Reader, reply *json.Encoder) error {
 	for lines.Scan() {
 		verb, arg, _ := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseUint(arg, 10, 64)
-		if verb != "stat" && err != nil {
+		if verb != "stat" && verb != "sync" && err != nil {
 			return fmt.Errorf("%q: want a number: %w", lines.Text(), err)
 		}
 		var answer any = map[string]any{}
@@ -101,6 +101,8 @@ func serve(d *disk, in io.Reader, reply *json.Encoder) error {
 		case "cut":
 			lost, err := d.cut(n)
 			return errors.Join(err, reply.Encode(lost))
+		case "sync":
+			d.syncAll()
 		case "room":
 			d.setRoom(int64(n))
 		case "others":
