@@ -36,6 +36,7 @@ type killReport struct {
 	Verdict     judge.Verdict `json:"verdict"`
 	Replay      replayed      `json:"replay"`        // of the journal that is left
 	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
+	Power       *powerReport  `json:"power,omitempty"`
 	Lives       []lifetime    `json:"lives"`
 	Goals       []goal        `json:"goals"`
 	journal     []store.Record
@@ -56,13 +57,18 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		return killReport{}, err
 	}
 	r.Verdict = judge.Judge(ev)
+	if k.disk != nil {
+		r.Power = k.powered(&r.Verdict, ev)
+	}
 	left, err := k.survivors(ctx)
 	if err != nil {
 		return killReport{}, err
 	}
 	r.Verdict.Violations = append(r.Verdict.Violations, left...)
 	r.Verdict.Violations = append(r.Verdict.Violations, r.Replay.violations(len(r.journal))...)
-	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
+	if r.Power == nil || !r.Power.MayLose {
+		r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
+	}
 	for _, b := range r.Bells {
 		if b.Unsent > 0 || b.Unacked > 0 {
 			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{
@@ -145,6 +151,9 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
+	if r.Power != nil {
+		r.Power.say(p)
+	}
 	p.say("%d messages accepted in %d sessions, %d keys posted again; open model requests at a kill: p50 %d", c.Accepted, c.Sessions, r.Reposted, r.Open)
 	p.say("turns: %d completed, %d failed %v, %d cancelled; %d take-overs",
 		c.Events["turn.completed"], c.Events["turn.failed"], c.Failures, c.Events["turn.cancelled"], c.Takeovers)

@@ -8,6 +8,7 @@
 //	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
 //	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
 //	                             --mix tools during tool calls
+//	go run ./loadtest power      the same with the power of the disk cut: what was not synced is gone (Linux, root, /dev/fuse)
 //	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
@@ -44,6 +45,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   tool       turns with a tool call, beside the floor; many parked approvals; a race of answers to one
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
+  power      the same with power cuts: what was not synced is gone too; or, with --full, a disk that fills up and is freed
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
@@ -79,6 +81,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = startCommand(ctx, rest, p)
 	case "kill":
 		err = killCommand(ctx, rest, p)
+	case "power":
+		err = powerCommand(ctx, rest, p)
 	case "telegram":
 		err = telegramCommand(ctx, rest, p)
 	case "replay":

@@ -63,8 +63,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// start brings up an inner server. The caller holds s.restart, or has s for itself.
+// start brings up an inner server, without streams that can be built again and cannot be opened. The caller holds s.restart, or
+// has s for itself.
 func (s *Server) start(ctx context.Context, port int) error {
+	for {
+		err := s.open(ctx, port)
+		if err == nil || !errors.Is(err, ErrStore) || !s.discard(err) {
+			return err
+		}
+	}
+}
+
+func (s *Server) open(ctx context.Context, port int) error {
 	if s.opts.Listen && port > 0 {
 		if err := probePort(s.opts.Host, port); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/services/mcp"
 )
 
@@ -33,7 +34,9 @@ type server struct {
 // newServer prepares the server on the home's data. Without listen it can be reached from this process only.
 func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, error) {
 	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
-	s.options = natsembed.Options{StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways}
+	s.options = natsembed.Options{
+		StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways, Rebuildable: []string{"KV_" + subject.Snap},
+	}
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
 	}
@@ -99,6 +102,9 @@ func (s *server) serve(ctx context.Context) (err error) {
 		return err
 	}
 	if err := applyTopology(ctx, s.conn, s.limits, s.executors, s.options.Log); err != nil {
+		return err
+	}
+	if err := s.embedded.Settle(); err != nil {
 		return err
 	}
 	close(s.ready)
