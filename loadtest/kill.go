@@ -111,7 +111,7 @@ func (b *bench) killJudged(ctx context.Context, o killOptions) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.killRun(ctx, o)
-	if err := b.tell(r, err); err != nil {
+	if err := b.tell(ctx, r, err); err != nil {
 		return err
 	}
 	if len(r.Verdict.Violations) > 0 {

@@ -124,6 +124,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 1
 }
 
+// program begins the name of each set of flags.
+const program = "loadtest "
+
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
@@ -149,7 +152,7 @@ func (p printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, for
 func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
 
 func (p printer) flags(name string) *flag.FlagSet {
-	fs := flag.NewFlagSet("loadtest "+name, flag.ContinueOnError)
+	fs := flag.NewFlagSet(program+name, flag.ContinueOnError)
 	fs.SetOutput(p.err)
 	return fs
 }

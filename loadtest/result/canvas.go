@@ -34,12 +34,6 @@ func (c *canvas) rect(class string, x, y, w, h float64, title string) {
 	c.add(`</rect>`)
 }
 
-func (c *canvas) dot(class string, x, y, r float64, title string) {
-	c.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="%.1f">`, class, x, y, r)
-	c.title(title)
-	c.add(`</circle>`)
-}
-
 func (c *canvas) title(text string) {
 	if text != "" {
 		c.add(`<title>%s</title>`, html.EscapeString(text))

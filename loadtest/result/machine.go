@@ -65,10 +65,10 @@ func disk(dir string) string {
 	known := map[uint32]string{
 		0xef53: "ext4", 0x58465342: "xfs", 0x9123683e: "btrfs", 0x01021994: "tmpfs", 0x794c7630: "overlay", 0x2fc12fc1: "zfs", 0x6969: "nfs",
 	}
-	if name := known[uint32(s.Type)]; name != "" { //nolint:gosec // the magic numbers have 32 bits
+	if name := known[uint32(s.Type)]; name != "" {
 		return name
 	}
-	return fmt.Sprintf("file system %#x", uint32(s.Type)) //nolint:gosec // the same
+	return fmt.Sprintf("file system %#x", uint32(s.Type))
 }
 
 // commit is what the binary knows of its own, else what git says: `go run` tells the binary nothing.

@@ -139,7 +139,7 @@ func series(s Series, marks []Mark) picture {
 }
 
 // recovery has a column for each mark: until ready, and from there until the first interrupted thing went on.
-func recovery(marks []Mark) (p picture, any bool) {
+func recovery(marks []Mark) (p picture, some bool) {
 	c := &canvas{height: 200}
 	x, y := frame(c.height)
 	var n int
@@ -158,7 +158,6 @@ func recovery(marks []Mark) (p picture, any bool) {
 	}
 	p = picture{Name: "Recovery after each " + marks[0].What, Keys: []key{{"m0", "until ready"}, {"f0", "until the first interrupted turn went on"}}}
 	y.max = niceStep(y.max*1.05/4) * 4
-	x.min, x.max = 0, float64(len(marks))
 	for _, v := range y.ticks(4) {
 		c.line("grid", x.from, y.at(v), x.to, y.at(v))
 		c.text("tick", "end", x.from-8, y.at(v)+4, With(v, "s"))
@@ -176,7 +175,8 @@ func recovery(marks []Mark) (p picture, any bool) {
 		c.rect("bar m0", at, y.at(*m.Ready), w, y.from-y.at(*m.Ready), fmt.Sprintf("%s %d: ready after %s", m.What, i+1, With(*m.Ready, "s")))
 		if m.Again != nil {
 			sum += *m.Again
-			c.rect("bar f0", at, y.at(sum), w, y.at(*m.Ready)-y.at(sum), fmt.Sprintf("%s %d: the first turn goes on %s after ready", m.What, i+1, With(*m.Again, "s")))
+			c.rect("bar f0", at, y.at(sum), w, y.at(*m.Ready)-y.at(sum),
+				fmt.Sprintf("%s %d: the first turn goes on %s after ready", m.What, i+1, With(*m.Again, "s")))
 		}
 		worst = max(worst, sum)
 	}
@@ -186,7 +186,7 @@ func recovery(marks []Mark) (p picture, any bool) {
 }
 
 // bars has figures of one unit that have a floor: the floor below, what was measured above it.
-func bars(name, unit string, all []Figure) (p picture, any bool) {
+func bars(name, unit string, all []Figure) (p picture, some bool) {
 	const row, gap, label = 30.0, 12.0, 150.0
 	var list []Figure
 	most := 0.0

@@ -3,6 +3,7 @@ package result_test
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"io"
 	"math"
@@ -127,7 +128,7 @@ func TestPage(t *testing.T) {
 		}
 		d := xml.NewDecoder(strings.NewReader(svg))
 		for {
-			if _, err := d.Token(); err == io.EOF {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%v in %.300s", err, svg)
@@ -158,9 +159,20 @@ func TestNumbers(t *testing.T) {
 		v          float64
 		unit, want string
 	}{
-		{0, "", "0"}, {3, "", "3"}, {2345, "", "2,345"}, {12345.6, "turns/s", "12,346 turns/s"}, {0.9412, "ms", "0.94 ms"}, {12.34, "ms", "12.3 ms"},
-		{45_000, "ms", "45 s"}, {44.3e6, "B", "44.3 MB"}, {999, "B", "999 B"}, {1.5e9, "B", "1.50 GB"}, {0.00123, "s", "0.0012 s"},
-		{-1234567, "", "-1,234,567"}, {5.1, "×", "5.10×"}, {60, "%", "60 %"},
+		{0, "", "0"},
+		{3, "", "3"},
+		{2345, "", "2,345"},
+		{12345.6, "turns/s", "12,346 turns/s"},
+		{0.9412, "ms", "0.94 ms"},
+		{12.34, "ms", "12.3 ms"},
+		{45_000, "ms", "45 s"},
+		{44.3e6, "B", "44.3 MB"},
+		{999, "B", "999 B"},
+		{1.5e9, "B", "1.50 GB"},
+		{0.00123, "s", "0.0012 s"},
+		{-1234567, "", "-1,234,567"},
+		{5.1, "×", "5.10×"},
+		{60, "%", "60 %"},
 	} {
 		if got := result.With(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)

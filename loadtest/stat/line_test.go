@@ -12,8 +12,8 @@ import (
 
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
-		name             string
-		x, y             []float64
+		name            string
+		x, y            []float64
 		slope, at0, off float64
 	}{
 		{"none", nil, nil, 0, 0, 0},
