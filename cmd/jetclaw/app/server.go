@@ -37,9 +37,9 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
 	}
-	for _, u := range users() {
+	for _, u := range BusUsers() {
 		s.options.Users = append(s.options.Users, natsembed.User{
-			Name: u.name, PublicKey: keys[u.name].Public, Permissions: u.permissions,
+			Name: u.Name, PublicKey: keys[u.Name].Public, Permissions: u.Permissions,
 		})
 	}
 	if listen && e.Config.Bus.Listen != "off" {
