@@ -207,7 +207,7 @@ func TestRunElsewhere(t *testing.T) {
 	up := make(chan Report, 1)
 	go func() {
 		ended <- other.Run(ctx, Daemon{
-			Target: everything(), NATS: url, Creds: server.Home.Keys(), Ready: func(r Report) { up <- r },
+			Target: everything(), NATS: Away{URL: url, Creds: server.Home.Keys()}, Ready: func(r Report) { up <- r },
 		})
 	}()
 	if r := <-up; r.Sync != "" || r.Bus != url {
