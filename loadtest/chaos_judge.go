@@ -106,11 +106,11 @@ func (k *chaosRun) judge(ctx context.Context, p *parade, journal []envelope.Even
 		r.say(judge.Violation{Kind: judge.Stuck, Text: err.Error()})
 	}
 	r.bells(ctx, k)
+	r.copies(ctx, k, journal)
 	if err := k.cluster.StopNATS(); err != nil {
 		k.p.note("%v", err)
 	}
 	r.logs(k)
-	r.copies(ctx, k, journal)
 	for _, e := range journal {
 		r.journal = append(r.journal, store.Record{Event: e})
 	}
@@ -143,9 +143,17 @@ func (k *chaosRun) evidence(journal []envelope.Event) (judge.Evidence, error) {
 	if ev.Lines, err = linesOf(filepath.Join(k.dir, "cluster", "workspace")); err != nil {
 		return ev, err
 	}
-	done, err := fakemcp.Ledger(k.ledgerFile()).Effects(fakemcp.Append)
+	ledger := fakemcp.Ledger(k.ledgerFile())
+	done, err := ledger.Effects(fakemcp.Append)
+	if err != nil {
+		return ev, err
+	}
 	for line, n := range done {
 		ev.Lines[line] += n
+	}
+	again, err := ledger.Effects(fakemcp.Put)
+	for line := range again {
+		ev.Lines[line] = 1 // as often as it likes
 	}
 	return ev, err
 }
@@ -221,10 +229,10 @@ func (r *chaosReport) logs(k *chaosRun) {
 	}
 }
 
-// copies reads what every server has stored, and holds it against what was read while they ran.
+// copies reads what every server has stored, and holds it against the journal.
 func (r *chaosReport) copies(ctx context.Context, k *chaosRun, journal []envelope.Event) {
-	for _, x := range k.cluster.Nodes {
-		c, err := copyOf(ctx, x.Data())
+	for i, x := range k.cluster.Nodes {
+		c, err := k.cluster.Copy(ctx, i)
 		if err != nil {
 			r.say(judge.Violation{Kind: judge.Broken, Text: fmt.Sprintf("the copy of %s cannot be read: %v", x.Name, err)})
 			continue
@@ -243,15 +251,6 @@ func (r *chaosReport) copies(ctx context.Context, k *chaosRun, journal []envelop
 			}
 		}
 	}
-}
-
-func copyOf(ctx context.Context, data string) ([]store.Record, error) {
-	s, err := store.Open(data)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return s.Journal(ctx)
 }
 
 // unknown says that nobody knows what became of something.

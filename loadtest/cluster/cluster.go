@@ -96,9 +96,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.Healthy(ctx); err != nil {
 		return err
 	}
-	if err := c.topology(ctx); err != nil {
-		return err
-	}
 	if err := c.services(); err != nil {
 		return err
 	}
@@ -110,7 +107,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 		if err := s.Start(); err != nil {
 			return err
 		}
-		if i == 0 && os.Getenv("TMP_REPLICAS") != "" {
+		if i == 0 {
 			if _, err := s.Ready(ctx); err != nil {
 				return err
 			}
@@ -134,7 +131,7 @@ func (c *Cluster) services() error {
 			if err != nil {
 				return err
 			}
-			if os.Getenv("TMP_REPLICAS") != "" && len(c.Services) == 0 {
+			if len(c.Services) == 0 {
 				if err := c.lend(s.creds, "admin"); err != nil {
 					return err
 				}
@@ -174,9 +171,6 @@ func (c *Cluster) key(user string) string { return filepath.Join(c.keys, user+".
 func (c *Cluster) home(name string) (daemon.Home, error) {
 	conf := c.o.Config
 	conf.Workspace, conf.Replicas = filepath.Join(c.o.Dir, "workspace"), c.o.Copies
-	if os.Getenv("TMP_REPLICAS") != "" {
-		conf.Replicas = 0
-	}
 	var err error
 	if conf.Listen, err = daemon.FreeAddress(); err != nil {
 		return daemon.Home{}, err

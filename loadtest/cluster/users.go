@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -36,9 +35,6 @@ func (c *Cluster) users(ctx context.Context) (string, error) {
 
 // topology has the product bring about its streams and consumers.
 func (c *Cluster) topology(ctx context.Context) error {
-	if os.Getenv("TMP_REPLICAS") != "" {
-		return nil
-	}
 	_, err := c.ask(ctx, "topology", "apply", "--nats", c.URL(), "--creds", c.keys)
 	return err
 }
@@ -47,9 +43,6 @@ func (c *Cluster) topology(ctx context.Context) error {
 func (c *Cluster) ask(ctx context.Context, args ...string) (string, error) {
 	conf := c.o.Config
 	conf.Replicas, conf.Listen = c.o.Copies, "off"
-	if os.Getenv("TMP_REPLICAS") != "" {
-		conf.Replicas = 0
-	}
 	home, err := daemon.NewHome(filepath.Join(c.o.Dir, "operator"), conf)
 	if err != nil {
 		return "", err

@@ -50,6 +50,11 @@ func (h *history) asks(e envelope.Event, b approvalv1.Event) {
 		h.closes(e, b.Approval)
 		h.show(e, b.Text)
 	case approvalv1.Cancelled:
+		if h.approvals[b.Approval] == nil { // the turn was ended before anybody could be asked
+			h.approvals[b.Approval] = &approval{event: e, turn: b.Turn, call: b.Call, closed: e.Kind()}
+			h.show(e, "").perhaps = true
+			return
+		}
 		if a := h.closes(e, b.Approval); a != nil {
 			h.show(e, "").perhaps = true // only a question that stands somewhere is taken back there
 		}
