@@ -163,7 +163,7 @@ func (w *world) outbox(k *port) actor.Machine[delivery.State] {
 func limitsOf(p Plan) delivery.Limits {
 	l := delivery.DefaultLimits()
 	l.Routes = map[string]delivery.Route{"http": delivery.Push, "terminal": delivery.Mailbox}
-	l.Attempts, l.SendTime, l.MaxAge = 5, 10*time.Second, time.Hour
+	l.Attempts, l.SendTime, l.MaxAge = 5, 10*time.Second, 24*time.Hour
 	l.Backoff = func(d string, n int) time.Duration { return min(delivery.Backoff(d, n), 20*time.Second) }
 	l.ResendUnknown = p.Seed%3 != 0
 	return l

@@ -197,6 +197,7 @@ func (w *world) send(ctx context.Context, k *port, work actor.Work[delivery.Stat
 	if arrives && !k.life.dead.Load() {
 		w.loom.ask(arrival{life: k.life, what: "post", take: func() {
 			w.loom.after(there, nil, "shown", work.Claim.Cursor, func() {
+				w.trace.say(w.loom.now(), "SHOWN %s attempt %d repeat %v", claim.Delivery, claim.Attempt, claim.Repeat)
 				w.outside.arrived[work.Session] = append(w.outside.arrived[work.Session], arrivalOf{claim.Delivery, claim.Repeat})
 			})
 		}})

@@ -19,10 +19,11 @@ var sessions = []session.ID{"main.http.web.ann", "main.http.web.bob", "main.term
 
 // Act is something that a person does at a time.
 type Act struct {
+	Number  int // in its plan: the key of what is written
 	At      time.Duration
 	Session session.ID
 	Text    string
-	Edits   int // number of the act whose message it edits, from 1; 0: none
+	Edits   int // how many acts before it is the message that it edits; 0: none
 	Twice   bool
 }
 
@@ -42,11 +43,14 @@ func newActs(r *rand.Rand, until time.Duration) []Act {
 		case 0:
 			a.Text = commands[r.IntN(len(commands))]
 		case 1:
-			a.Edits = 1 + r.IntN(i+1)
+			a.Edits = 1 + r.IntN(4)
 		}
 		acts = append(acts, a)
 	}
 	slices.SortStableFunc(acts, func(a, b Act) int { return int(a.At - b.At) })
+	for i := range acts {
+		acts[i].Number = i
+	}
 	return acts
 }
 
@@ -86,14 +90,14 @@ func (o *outside) later(d time.Duration, what string, do func()) {
 }
 
 // act carries an act of the plan out.
-func (o *outside) act(n int, a Act) {
+func (o *outside) act(a Act) {
 	in := thread.Inbound{From: messagev1.Sender{ID: boss}, Text: a.Text}
 	if a.Edits > 0 {
-		in.Edits = thread.MessageID(a.Session, fmt.Sprint("act", a.Edits-1))
+		in.Edits = thread.MessageID(a.Session, fmt.Sprint("act", a.Number-a.Edits))
 	}
-	o.write(a.Session, fmt.Sprint("act", n), in)
+	o.write(a.Session, fmt.Sprint("act", a.Number), in)
 	if a.Twice { // an impatient finger, or a client that was started again
-		o.later(o.w.loom.between(time.Millisecond, time.Minute), "write again", func() { o.write(a.Session, fmt.Sprint("act", n), in) })
+		o.later(o.w.loom.between(time.Millisecond, time.Minute), "write again", func() { o.write(a.Session, fmt.Sprint("act", a.Number), in) })
 	}
 }
 

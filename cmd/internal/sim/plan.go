@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -86,40 +87,34 @@ func NewPlan(seed uint64) Plan {
 	return p
 }
 
-// Cuts are what was left out of a plan, as a flag has it.
-type Cuts struct {
-	Acts   string // numbers of acts that are kept, "1,4,7"; "" keeps all, "-" none
-	Faults string
-	Calm   bool
-}
-
-// Without is the plan with what c leaves of it.
-func (p Plan) Without(c Cuts) (Plan, error) {
+// Parse reads what is kept of p, as flags have it: numbers of acts and of faults, "1,4,7"; "" keeps all, "-" none.
+func (p Plan) Parse(acts, faults string, calm bool) (Keep, error) {
+	k := All(p)
+	k.Calm = k.Calm || calm
 	var err error
-	if p.Acts, err = kept(p.Acts, c.Acts); err != nil {
-		return p, fmt.Errorf("acts: %w", err)
+	if k.Acts, err = parse(k.Acts, acts); err != nil {
+		return k, fmt.Errorf("acts: %w", err)
 	}
-	if p.Faults, err = kept(p.Faults, c.Faults); err != nil {
-		return p, fmt.Errorf("faults: %w", err)
+	if k.Faults, err = parse(k.Faults, faults); err != nil {
+		return k, fmt.Errorf("faults: %w", err)
 	}
-	p.Calm = p.Calm || c.Calm
-	return p, nil
+	return k, nil
 }
 
-func kept[T any](all []T, numbers string) ([]T, error) {
-	switch numbers {
+func parse(all []int, words string) ([]int, error) {
+	switch words {
 	case "":
 		return all, nil
 	case "-":
 		return nil, nil
 	}
-	var some []T
-	for _, word := range strings.Split(numbers, ",") {
-		var n int
-		if _, err := fmt.Sscan(word, &n); err != nil || n < 0 || n >= len(all) {
+	var some []int
+	for word := range strings.SplitSeq(words, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 0 || n >= len(all) {
 			return nil, fmt.Errorf("%q is none of 0 to %d", word, len(all)-1)
 		}
-		some = append(some, all[n])
+		some = append(some, n)
 	}
 	return some, nil
 }
@@ -130,7 +125,7 @@ func numbers(all []int) string {
 	}
 	words := make([]string, len(all))
 	for i, n := range all {
-		words[i] = fmt.Sprint(n)
+		words[i] = strconv.Itoa(n)
 	}
 	return strings.Join(words, ",")
 }

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
 // trace is the sum of all that has happened, in order: two runs are the same when theirs are. It is FNV-1a over each
@@ -53,4 +56,16 @@ func (t *trace) say(at time.Duration, format string, args ...any) {
 	if t.out != nil {
 		_, _ = fmt.Fprintf(t.out, "%15.9f        %s\n", at.Seconds(), fmt.Sprintf(format, args...))
 	}
+}
+
+// event says what the journal has taken.
+func (t *trace) event(at time.Duration, e envelope.Event) {
+	if t.out == nil {
+		return
+	}
+	data, err := json.Marshal(e.Body)
+	if err != nil {
+		data = []byte(err.Error())
+	}
+	t.say(at, "#%d <-%d %s %s %s by %s at %s %s", e.Cursor, e.Prev, e.Session, e.Type(), e.ID, e.Source, e.Time.Format("15:04:05.000"), data)
 }
