@@ -39,6 +39,39 @@ func settle(path string) error {
 	return nil
 }
 
+// tornError says that consumers could not be opened.
+type tornError struct{ consumers []consumeAt }
+
+func (e *tornError) Error() string {
+	return fmt.Sprintf("%s: what these consumers have delivered cannot be read: %v", ErrStore, e.consumers)
+}
+
+// mend removes what kept the server from opening the store and can be made again. It says whether there was such a thing.
+func (s *Server) mend(unusable error) bool {
+	if torn, ok := errors.AsType[*tornError](unusable); ok {
+		return s.forget(torn.consumers)
+	}
+	return errors.Is(unusable, ErrStore) && s.discard(unusable)
+}
+
+// forget removes what consumers have delivered: they deliver everything once more, and a doorbell that has nothing to say is
+// acked at once.
+func (s *Server) forget(consumers []consumeAt) bool {
+	for _, c := range consumers {
+		file := filepath.Join(s.streams(), c.stream, "obs", c.consumer, "o.dat")
+		if err := os.Remove(file); err != nil {
+			s.log.Error("the torn state of a consumer is not removed", "stream", c.stream, "consumer", c.consumer, "error", err)
+			return false
+		}
+		s.log.Warn("what a consumer had delivered could not be read: it delivers everything again", "stream", c.stream, "consumer", c.consumer)
+	}
+	return true
+}
+
+func (s *Server) streams() string {
+	return filepath.Join(s.opts.StoreDir, filepath.FromSlash(streamsFolder))
+}
+
 // discard removes the store of one stream that the server could not open and that holds only what can be built again. It says
 // whether there was such a one.
 func (s *Server) discard(unusable error) bool {
@@ -46,7 +79,7 @@ func (s *Server) discard(unusable error) bool {
 		if !strings.Contains(unusable.Error(), "> "+name+"'") {
 			continue
 		}
-		dir := filepath.Join(s.opts.StoreDir, filepath.FromSlash(streamsFolder), name)
+		dir := filepath.Join(s.streams(), name)
 		if _, err := os.Lstat(dir); err != nil {
 			return false
 		}
