@@ -94,7 +94,7 @@ func chaosCommand(ctx context.Context, args []string, p printer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.chaosRun(ctx, o, *nats)
-	if err := b.tell(r, err); err != nil {
+	if err := b.tell(ctx, r, err); err != nil {
 		return err
 	}
 	if len(r.Verdict.Violations) > 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -16,20 +17,20 @@ import (
 
 // chaosReport is what --json prints. Durations are in nanoseconds; fields are only added.
 type chaosReport struct {
-	Seed     uint64         `json:"seed"`
-	Each     int            `json:"each"` // processes of every service
-	For      time.Duration  `json:"for_ns"`
-	Times    times          `json:"times"`
-	Timeline []*strike      `json:"timeline"`
-	Ends     []ending       `json:"ends"`
-	Faults   []faultReport  `json:"faults"`
-	Appends  float64        `json:"appends_per_second"`
-	Gaps     []quiet        `json:"gaps"`   // the longest times without an append while people wrote
-	Copies   []int          `json:"copies"` // events that each server has stored
-	Errors   map[string]int `json:"errors"` // lines of logs, by process
-	Verdict  judge.Verdict  `json:"verdict"`
-	Goals    []goal         `json:"goals"`
-	Home     string         `json:"home,omitempty"`
+	Seed     uint64          `json:"seed"`
+	Each     int             `json:"each"` // processes of every service
+	For      time.Duration   `json:"for_ns"`
+	Times    times           `json:"times"`
+	Timeline []*strike       `json:"timeline"`
+	Ends     []ending        `json:"ends"`
+	Faults   []faultReport   `json:"faults"`
+	Appends  float64         `json:"appends_per_second"`
+	Gaps     []quiet         `json:"gaps"`   // the longest times without an append while people wrote
+	Copies   []int           `json:"copies"` // events that each server has stored
+	Errors   map[string]int  `json:"errors"` // lines of logs, by process
+	Verdict  judge.Verdict   `json:"verdict"`
+	Goals    []result.Figure `json:"goals"`
+	Home     string          `json:"home,omitempty"`
 	journal  []store.Record
 	stored   []time.Time // of each event, by the clock of the servers
 }
@@ -72,7 +73,7 @@ func (r *chaosReport) finish(journal []envelope.Event) {
 	r.effects(journal)
 	v := r.Verdict
 	for _, kind := range judge.Kinds() {
-		r.Goals = append(r.Goals, goal{string(kind), "0", fmt.Sprint(v.Of(kind)), v.Of(kind) == 0})
+		r.Goals = append(r.Goals, counted("chaos."+string(kind), string(kind), v.Of(kind)))
 	}
 }
 
@@ -180,14 +181,32 @@ func (r chaosReport) print(p printer) {
 		}
 	}
 	p.say("")
-	for _, g := range r.Goals {
-		p.say("%-12s %s (want %s)", g.Figure, g.Value, g.Goal)
-	}
+	printGoals(p, r.Goals)
 	if len(r.Verdict.Violations) > 0 {
 		p.say("\ntimeline of seed %d:", r.Seed)
 		for _, s := range r.Timeline {
 			p.say("  %s  %s", s.From.UTC().Format(clock), s)
 		}
+	}
+}
+
+func (r chaosReport) fill(to *result.Result) {
+	to.Seed, to.Figures = r.Seed, append(to.Figures, r.Goals...)
+	c := r.Verdict.Counts
+	to.Figures = append(to.Figures,
+		result.Of("chaos.faults", "faults", "", float64(len(r.Timeline))),
+		result.Of("chaos.accepted", "messages accepted", "", float64(c.Accepted)),
+		result.Of("chaos.calls", "tool calls", "", float64(c.Calls)),
+		result.Of("chaos.appends", "events stored", "events/s", r.Appends))
+	for _, f := range r.Faults {
+		to.Figures = append(to.Figures, result.Of("chaos.quiet."+f.Fault, "the longest time without an append: "+f.Fault+", p50", "s", f.Quiet.P50.Seconds()))
+	}
+	if len(r.journal) == 0 {
+		return
+	}
+	to.Series = append(to.Series, perSecond("Turns answered", "turn.completed", r.journal))
+	for _, s := range r.Timeline {
+		to.Marks = append(to.Marks, result.Mark{What: s.Fault, At: max(0, s.From.Sub(r.journal[0].Stored).Seconds())})
 	}
 }
 
