@@ -8,6 +8,7 @@
 //	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
 //	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
 //	                             --mix tools during tool calls
+//	go run ./loadtest power      the same with the power of the disk cut: what was not synced is gone (Linux, root, /dev/fuse)
 //	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
@@ -17,6 +18,8 @@
 //	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
 //	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
 //	                             is told everything, once and in order, after the daemon was killed
+//	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
+//	                             is anything lost, doubled, out of order, executed twice or stuck?
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -44,10 +47,12 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   tool       turns with a tool call, beside the floor; many parked approvals; a race of answers to one
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
+  power      the same with power cuts: what was not synced is gone too; or, with --full, a disk that fills up and is freed
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
+  chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -79,6 +84,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = startCommand(ctx, rest, p)
 	case "kill":
 		err = killCommand(ctx, rest, p)
+	case "power":
+		err = powerCommand(ctx, rest, p)
 	case "telegram":
 		err = telegramCommand(ctx, rest, p)
 	case "replay":
@@ -87,6 +94,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = mcpCommand(ctx, rest, p)
 	case "bridge":
 		err = bridgeCommand(ctx, rest, p)
+	case "chaos":
+		err = chaosCommand(ctx, rest, p)
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
 	case "fakemodel":
@@ -120,6 +129,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 1
 }
 
+// program begins the name of each set of flags.
+const program = "loadtest "
+
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
@@ -145,7 +157,7 @@ func (p printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, for
 func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
 
 func (p printer) flags(name string) *flag.FlagSet {
-	fs := flag.NewFlagSet("loadtest "+name, flag.ContinueOnError)
+	fs := flag.NewFlagSet(program+name, flag.ContinueOnError)
 	fs.SetOutput(p.err)
 	return fs
 }

@@ -82,7 +82,7 @@ func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], e
 		quarantined: make(map[session.ID]string),
 		failures:    make(map[laneID]int),
 	}
-	a.saver = newSaver(a.folds, p.Log)
+	a.saver = newSaver(a.folds, p.Log, p.Seams)
 	return a, nil
 }
 
@@ -122,6 +122,7 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		a.running.Go(func() { // its caller is a lane, so that Run still waits
 			select {
 			case <-time.After(after):
+				a.p.Seams.turn(Goroutine{Kind: "echo", Session: b.Event().Session, Cursor: b.Event().Cursor})
 				ring(b)
 			case <-ctx.Done():
 			}

@@ -2,6 +2,8 @@ package actor
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -131,8 +133,8 @@ func (a *Actor[S]) nudgeAll(s session.ID, but *lane[S]) {
 	if c == nil {
 		return
 	}
-	for _, l := range c.lanes {
-		if l != but {
+	for _, part := range slices.Sorted(maps.Keys(c.lanes)) {
+		if l := c.lanes[part]; l != but {
 			l.nudged = true
 			l.knock()
 		}
@@ -171,18 +173,26 @@ func (l *lane[S]) queue(ctx context.Context) bool {
 	select {
 	case l.crew.turn <- struct{}{}:
 		return true
-	default:
+	default: // a ticker is only made by those who wait
 	}
 	look := time.NewTicker(patience)
 	defer look.Stop()
 	for {
 		passed := l.crew.passed.Load()
-		select {
+		select { // one after the other: of two that are ready chance would take either
 		case l.crew.turn <- struct{}{}:
 			return true
+		default:
+		}
+		select {
+		case l.crew.turn <- struct{}{}:
+			l.turn()
+			return true
 		case <-ctx.Done():
+			l.turn()
 			return false
 		case <-look.C:
+			l.turn()
 			if l.crew.passed.Load() == passed {
 				return false
 			}

@@ -67,8 +67,14 @@ func (l *lane[S]) knock() {
 	}
 }
 
+// turn lets a simulation say when the lane goes on.
+func (l *lane[S]) turn() {
+	l.a.p.Seams.turn(Goroutine{Kind: "lane", Session: l.session, Part: l.part})
+}
+
 // live runs the lane until it has settled all that it holds and no mail is left.
 func (l *lane[S]) live(ctx context.Context) {
+	l.turn()
 	l.at = l.a.folds.cached(l.session)
 	l.extended = time.Now()
 	for {
@@ -121,7 +127,7 @@ func (l *lane[S]) reload(ctx context.Context) error {
 func (l *lane[S]) next() (machine.Step, error) { return l.nextOf(l.at.state) }
 
 func (l *lane[S]) nextOf(state S) (step machine.Step, err error) {
-	l.asked = now()
+	l.asked = l.a.p.Seams.now()
 	v := machine.View{
 		Now: l.asked, Session: l.session, Part: l.part, Worker: l.a.p.Instance, Mine: l.mine.Cursor, Gone: l.gone,
 	}
@@ -133,8 +139,6 @@ func (l *lane[S]) nextOf(state S) (step machine.Step, err error) {
 	})
 	return step, err
 }
-
-func now() time.Time { return time.Now().UTC().Round(0) }
 
 // panicked is what a machine's panic becomes: that session is quarantined, the others go on.
 type panicked struct{ value any }
@@ -300,7 +304,7 @@ func (l *lane[S]) lost() (end bool) {
 	if l.tries++; l.tries < maxConflicts {
 		return false
 	}
-	l.nakAll(retryDelay(l.tries - maxConflicts))
+	l.nakAll(l.retryDelay(l.tries - maxConflicts))
 	return true
 }
 
@@ -327,7 +331,7 @@ func (l *lane[S]) append(ctx context.Context, ev envelope.Event, retries int) (s
 			return stored{}, err
 		}
 		l.log.Warn("append is tried again", "session", l.session, "type", ev.Type(), "error", err)
-		if !sleep(ctx, retryDelay(try)) {
+		if !l.sleep(ctx, l.retryDelay(try)) {
 			return stored{}, err
 		}
 	}
@@ -365,9 +369,10 @@ func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conf
 	return stored{}, nil
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+func (l *lane[S]) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
+	defer l.turn()
 	select {
 	case <-t.C:
 		return true

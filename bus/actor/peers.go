@@ -3,7 +3,6 @@ package actor
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -108,31 +107,31 @@ var errStubborn = errors.New("the machine does not take over a claim whose owner
 // meet deals with a claim that is not this run's. It returns true when the lane's work has to end.
 func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 	switch {
-	case now().After(h.Deadline):
+	case l.a.p.Seams.now().After(h.Deadline):
 	case h.Worker == l.a.p.Instance && l.a.busy(bus.ClaimRef{Session: l.session, Claim: h.Claim}):
 		// Another lane of this process is at it.
-		l.nakAll(heldDelay(l.deliveries()))
+		l.nakAll(l.heldDelay(l.deliveries()))
 		return true
 	case h.Worker == l.a.p.Instance:
 		// No lane of this process performs it: an earlier run gave it up.
 	case l.deliveries() < 2:
 		// The owner is most likely alive: asking on a first delivery would be an ask for every queued message.
-		l.nakAll(heldDelay(1))
+		l.nakAll(l.heldDelay(1))
 		return true
 	default:
 		switch o := l.a.peers.ask(ctx, h.Worker, bus.ClaimRef{Session: l.session, Claim: h.Claim}); o.Answer {
 		case bus.Free, bus.Absent:
 		case bus.Silent:
 			if o.again > 0 {
-				l.nakAll(o.again + time.Duration(rand.Int64N(int64(absence/4))))
+				l.nakAll(o.again + time.Duration(l.a.p.Seams.rand()*float64(absence/4)))
 				return true
 			}
-			if !o.lasting || h.Since.IsZero() || time.Since(h.Since) < bus.AckWait<<min(h.Attempt, 10) {
-				l.nakAll(heldDelay(1))
+			if !o.lasting || h.Since.IsZero() || l.a.p.Seams.since(h.Since) < bus.AckWait<<min(h.Attempt, 10) {
+				l.nakAll(l.heldDelay(1))
 				return true
 			}
 		case bus.Busy:
-			l.nakAll(heldDelay(l.deliveries()))
+			l.nakAll(l.heldDelay(l.deliveries()))
 			return true
 		}
 	}

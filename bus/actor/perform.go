@@ -39,34 +39,34 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	if v, err := l.stillMine(ctx, step); v != wanted || err != nil {
 		return l.leave(ctx, v, err)
 	}
+	limit := l.a.p.Seams.until(step.Deadline)
 	effect, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	effect, stop := context.WithDeadline(effect, step.Deadline)
+	effect, stop := context.WithTimeout(effect, limit)
 	defer stop()
-	done := l.begin(effect, step)
-
+	w := &watch{done: l.begin(effect, step), wake: l.wake}
 	progress := time.NewTicker(extendEvery)
 	defer progress.Stop()
-	overdue := time.NewTimer(time.Until(step.Deadline))
+	overdue := time.NewTimer(limit)
 	defer overdue.Stop()
+	w.progress, w.overdue = progress.C, overdue.C
 	var (
-		result  envelope.Event   // the outcome, once there is one
-		waiting <-chan time.Time // until the outcome is appended once more
-		hurry   <-chan struct{}  // then it is appended at once, for the last time
-		tries   int
+		result envelope.Event // the outcome, once there is one
+		tries  int
 	)
 	for {
-		select {
-		case o := <-done:
-			if o.err != nil {
-				l.fell(ctx, step, o.err)
+		happened := w.next()
+		l.turn()
+		switch happened {
+		case ended:
+			if w.outcome.err != nil {
+				l.fell(ctx, step, w.outcome.err)
 				return true
 			}
-			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace, Rules: l.rules()}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: w.outcome.body, Trace: l.mine.Trace, Rules: l.rules()}
 			l.a.p.Journal.Stamp(&result)
-		case <-waiting:
-		case <-hurry:
-		case <-l.wake:
+		case again:
+		case news:
 			v, err := l.news(ctx, step)
 			switch {
 			case err != nil:
@@ -79,14 +79,14 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				continue
 			}
 			return l.leave(ctx, v, err)
-		case <-progress.C:
+		case working:
 			l.extend()
 			if l.owed != nil {
 				l.knock() // once more
 			}
 			continue
-		case <-overdue.C:
-			if result.Body == nil && len(done) > 0 { // it came back in the same instant
+		case overran:
+			if result.Body == nil && len(w.done) > 0 { // it came back in the same instant
 				overdue.Reset(0)
 				continue
 			}
@@ -94,13 +94,13 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 			l.log.Warn("an effect overran its claim", "session", l.session, "claim", step.Claim, "ended", result.Body != nil)
 			return true
 		}
-		v, again, err := l.conclude(ctx, step, result)
-		if !again {
+		v, once, err := l.conclude(ctx, step, result)
+		if !once {
 			return l.leave(ctx, v, err)
 		}
 		// What was done is done: it is told as long as the claim lasts, or it would be done a second time.
 		l.log.Warn("the outcome of an effect is not stored yet", "session", l.session, "claim", step.Claim, "error", err)
-		waiting, hurry = time.After(retryDelay(tries)), ctx.Done()
+		w.retry, w.hurry = time.After(l.retryDelay(tries)), ctx.Done()
 		tries++
 	}
 }
@@ -110,6 +110,7 @@ func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcom
 	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
+		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})
 		var o outcome
 		err := l.guard(func() { o.body, o.err = l.a.m.Perform(ctx, work) })
 		switch p, ok := errors.AsType[panicked](err); {
@@ -135,8 +136,8 @@ func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
 // stillMine looks at the journal again when much time has passed since the claim was made: a process that was stopped, or
 // whose append took long, may have been taken over, and an effect cannot be called back.
 func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
-	for since := l.mine.Time; now().Sub(since) > bus.AckWait/2; {
-		since = now()
+	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2; {
+		since = l.a.p.Seams.now()
 		if v, err := l.judgeAgain(ctx, step); v != wanted || err != nil {
 			return v, err
 		}
@@ -161,7 +162,7 @@ func (l *lane[S]) fell(ctx context.Context, step machine.Perform, err error) {
 		return
 	}
 	l.log.Warn("an effect came to nothing", "session", l.session, "claim", step.Claim, "error", err)
-	l.nakAll(retryDelay(l.deliveries()))
+	l.nakAll(l.retryDelay(l.deliveries()))
 }
 
 // news folds what came while an effect runs, and asks the machine whether it still wants it.

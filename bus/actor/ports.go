@@ -55,6 +55,7 @@ type Ports struct {
 	Timers    Timers    // nil: waits longer than a nak may last go on in steps
 	Instance  string    // this worker, as its claims name it
 	Log       *slog.Logger
+	Seams     Seams // the zero value but in simulations
 }
 
 // OnBus makes ports of the connection of a service.

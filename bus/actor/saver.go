@@ -12,6 +12,7 @@ import (
 type saver[S any] struct {
 	folds *Folder[S]
 	log   *slog.Logger
+	seams Seams
 	queue chan toSave[S]
 }
 
@@ -22,8 +23,8 @@ type toSave[S any] struct {
 
 const saverQueue = 256
 
-func newSaver[S any](f *Folder[S], log *slog.Logger) *saver[S] {
-	return &saver[S]{folds: f, log: log, queue: make(chan toSave[S], saverQueue)}
+func newSaver[S any](f *Folder[S], log *slog.Logger, seams Seams) *saver[S] {
+	return &saver[S]{folds: f, log: log, seams: seams, queue: make(chan toSave[S], saverQueue)}
 }
 
 // offer takes a fold to save; false when nobody will.
@@ -48,6 +49,10 @@ func (s *saver[S]) start(ctx context.Context) *sync.WaitGroup {
 			case <-ctx.Done():
 				return
 			case j := <-s.queue:
+				s.seams.turn(Goroutine{Kind: "saver", Session: j.session})
+				if ctx.Err() != nil {
+					return
+				}
 				if err := s.folds.saveSnapshot(ctx, j.session, j.at); err != nil && ctx.Err() == nil {
 					s.log.Warn("snapshot not saved", "session", j.session, "error", err)
 				}

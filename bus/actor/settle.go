@@ -3,7 +3,6 @@ package actor
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -46,7 +45,7 @@ func (l *lane[S]) nakAll(d time.Duration) {
 // wait puts the bells off until a time, or hands the waiting to a timer. A session has one timer, which rings part "":
 // the other parts wait in steps.
 func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
-	d := time.Until(step.Until)
+	d := l.a.p.Seams.until(step.Until)
 	if d <= longestNak || l.a.p.Timers == nil || l.part != "" {
 		l.nakAll(max(d, 10*time.Millisecond))
 		return
@@ -92,7 +91,7 @@ func (l *lane[S]) trouble(ctx context.Context, err error) {
 		}
 	}
 	l.log.Warn("session put off", "session", l.session, "error", err)
-	l.nakAll(retryDelay(max(n, l.deliveries())))
+	l.nakAll(l.retryDelay(max(n, l.deliveries())))
 }
 
 func (l *lane[S]) giveUp(why string) {
@@ -110,16 +109,17 @@ func (l *lane[S]) deliveries() int {
 }
 
 // retryDelay is the n-th delay of a backoff from 50 ms to 5 s with ±30 % jitter.
-func retryDelay(n int) time.Duration {
-	return delay(50*time.Millisecond, 5*time.Second, n)
+func (l *lane[S]) retryDelay(n int) time.Duration {
+	return delay(50*time.Millisecond, 5*time.Second, n, l.a.p.Seams.rand())
 }
 
 // heldDelay is how long a bell is put off when another works on its session: 1 s growing to 5 s, ±30 %.
-func heldDelay(deliveries int) time.Duration {
-	return delay(time.Second, 5*time.Second, deliveries-1)
+func (l *lane[S]) heldDelay(deliveries int) time.Duration {
+	return delay(time.Second, 5*time.Second, deliveries-1, l.a.p.Seams.rand())
 }
 
-func delay(first, last time.Duration, n int) time.Duration {
+// delay is the n-th delay of a backoff; chance, in [0, 1), is its jitter.
+func delay(first, last time.Duration, n int, chance float64) time.Duration {
 	b := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(first), backoff.WithMaxInterval(last), backoff.WithMultiplier(2),
 		backoff.WithRandomizationFactor(0), backoff.WithMaxElapsedTime(0))
@@ -127,5 +127,5 @@ func delay(first, last time.Duration, n int) time.Duration {
 	for range min(max(n, 0), 16) {
 		d = b.NextBackOff()
 	}
-	return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64()))
+	return time.Duration(float64(d) * (0.7 + 0.6*chance))
 }

@@ -42,6 +42,9 @@ type Options struct {
 	MaxPayload  int32        // bytes of one message; default 1 MiB
 	MaxStore    int64        // bytes of all streams together; default: only the streams' own limits
 	MinFree     int64        // bytes that the disk must have before a broken store is opened again; default 64 MiB
+	// Rebuildable are streams that hold only what can be built again: one that cannot be opened is removed. Who needs it makes
+	// it anew.
+	Rebuildable []string
 	// Check is how often the watchdog looks; default 1 s.
 	Check time.Duration
 }

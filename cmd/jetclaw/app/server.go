@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/services/mcp"
 )
 
@@ -36,7 +37,9 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 		return nil, fmt.Errorf("bus.replicas: %d needs a cluster of NATS servers, named by --nats or remote.url: the embedded one is alone", n)
 	}
 	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
-	s.options = natsembed.Options{StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways}
+	s.options = natsembed.Options{
+		StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways, Rebuildable: []string{"KV_" + subject.Snap},
+	}
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
 	}
@@ -102,6 +105,9 @@ func (s *server) serve(ctx context.Context) (err error) {
 		return err
 	}
 	if err := applyTopology(ctx, s.conn, s.limits, s.executors, s.options.Log); err != nil {
+		return err
+	}
+	if err := s.embedded.Settle(); err != nil {
 		return err
 	}
 	close(s.ready)

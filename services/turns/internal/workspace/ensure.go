@@ -67,6 +67,16 @@ func fill(dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(to, text, fileMode)
+		return write(to, text)
 	})
+}
+
+// write writes a file through: one that is empty after a power failure would pass for what a person wants, for ever.
+func write(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }
