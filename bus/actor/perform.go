@@ -13,8 +13,9 @@ import (
 )
 
 type outcome struct {
-	body envelope.Body
-	err  error
+	body  envelope.Body
+	err   error
+	trace string // that it carries
 }
 
 type verdict int
@@ -62,7 +63,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				l.fell(ctx, step, o.err)
 				return true
 			}
-			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: l.mine.Trace, Rules: l.rules()}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: o.body, Trace: o.trace, Rules: l.rules()}
 			l.a.p.Journal.Stamp(&result)
 		case <-waiting:
 		case <-hurry:
@@ -111,6 +112,7 @@ func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcom
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
 		var o outcome
+		ctx, end := l.a.p.Hooks.Effect(ctx, work.Claim)
 		err := l.guard(func() { o.body, o.err = l.a.m.Perform(ctx, work) })
 		switch p, ok := errors.AsType[panicked](err); {
 		case ok: // the machine is sound: this is an effect that failed, and is tried again like one
@@ -118,6 +120,7 @@ func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcom
 		case o.err == nil && o.body == nil:
 			o.err = errors.New("an effect without an outcome")
 		}
+		o.trace = end(o.body, o.err)
 		done <- o
 	})
 	return done

@@ -19,6 +19,9 @@ type Daemon struct {
 	Creds  string          // file or folder with the keys for NATS
 	Ready  func(Report)    // called once everything runs
 	Hurry  <-chan struct{} // closed, it cuts the drain short
+
+	Monitor string // address for /healthz, /readyz and /metrics, or "off"; "": as the configuration says
+	Pprof   string // loopback address of the Go profiler; "": none
 }
 
 // Report tells the person what runs.
@@ -31,6 +34,10 @@ type Report struct {
 	Bots   []string // Telegram bots whose updates are taken in here
 	Bus    string   // URL of the bus; "" when nobody else can reach it
 	Sync   string   // promise of the home's own server; "" for a bus elsewhere
+
+	Monitor string // address that tells how the process is; "" for none
+	Pprof   string // address of the Go profiler; "" for none
+	Traces  bool   // traces are sent
 }
 
 // ErrNoServer says that a service has no bus to run on.
@@ -52,7 +59,10 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 			return err
 		}
 	}
-	err := e.runLocked(ctx, d, lock)
+	var err error
+	if e.told, err = e.newTelling(ctx, d); err == nil {
+		err = errors.Join(e.runLocked(ctx, d, lock), e.told.close(ctx))
+	}
 	if lock != nil {
 		err = errors.Join(err, lock.Release())
 	}
@@ -110,7 +120,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 		}
 	}
 	g.modules = append(g.modules, lifecycle.Module{Name: "idle", Service: idle{}})
-	return errors.Join(lifecycle.Run(ctx, options, g.modules...), wrote)
+	return errors.Join(lifecycle.Run(ctx, options, e.told.around(ctx, g.modules)...), wrote)
 }
 
 // group is what runs in this process, in its order.
@@ -209,7 +219,10 @@ func (e Env) embedded(listen bool) (*group, error) {
 	g := &group{server: s, modules: []lifecycle.Module{{Name: "nats", Service: s}}}
 	recent := bus.NewRecent()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
+		})
+		return e.told.track(user, c, err)
 	}
 	return g, nil
 }
@@ -225,7 +238,10 @@ func (e Env) elsewhere(ctx context.Context, url, creds string, owner bool) (*gro
 			return nil, err
 		}
 		e.Secrets.Add(string(id.seed), id.jwt)
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
+		})
+		return e.told.track(user, c, err)
 	}
 	if owner {
 		return g, e.ownTopology(ctx, g.dial)
@@ -265,5 +281,6 @@ func (g *group) report(e Env, p *parts) Report {
 	for _, b := range p.incoming {
 		r.Bots = append(r.Bots, b.Account)
 	}
+	e.told.report(&r)
 	return r
 }

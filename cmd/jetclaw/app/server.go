@@ -24,6 +24,7 @@ type server struct {
 	executors []bus.Executor
 	admin     []byte // seed
 	ready     chan struct{}
+	told      *telling
 
 	// Set before ready is closed.
 	embedded *natsembed.Server
@@ -32,7 +33,7 @@ type server struct {
 
 // newServer prepares the server on the home's data. Without listen it can be reached from this process only.
 func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, error) {
-	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
+	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{}), told: e.told}
 	s.options = natsembed.Options{StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways}
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
@@ -94,7 +95,10 @@ func (s *server) Run(ctx context.Context) error {
 }
 
 func (s *server) serve(ctx context.Context) (err error) {
-	s.conn, err = bus.Connect(ctx, bus.ConnOptions{Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log})
+	s.conn, err = bus.Connect(ctx, bus.ConnOptions{
+		Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log,
+	})
+	s.conn, err = s.told.track(bus.Admin, s.conn, err)
 	if err != nil {
 		return err
 	}

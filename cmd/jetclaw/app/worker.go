@@ -16,11 +16,13 @@ type worker struct {
 	user string
 	dial dialer
 	make func(*bus.Conn) (lifecycle.Service, error)
-	made chan lifecycle.Service // holds the service once it is made
+	made chan struct{} // closed once svc is set
+
+	svc lifecycle.Service
 }
 
 func newWorker(user string, dial dialer, build func(*bus.Conn) (lifecycle.Service, error)) *worker {
-	return &worker{user: user, dial: dial, make: build, made: make(chan lifecycle.Service, 1)}
+	return &worker{user: user, dial: dial, make: build, made: make(chan struct{})}
 }
 
 // Run connects, makes the service and runs it.
@@ -31,7 +33,8 @@ func (w *worker) Run(ctx context.Context) error {
 	}
 	svc, err := w.make(conn)
 	if err == nil {
-		w.made <- svc
+		w.svc = svc
+		close(w.made)
 		err = svc.Run(ctx)
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
@@ -39,11 +42,11 @@ func (w *worker) Run(ctx context.Context) error {
 	return errors.Join(err, conn.Close(end))
 }
 
-// Ready waits until the service is.
+// Ready waits until the service is. It may be asked again.
 func (w *worker) Ready(ctx context.Context) error {
 	select {
-	case svc := <-w.made:
-		return svc.Ready(ctx)
+	case <-w.made:
+		return w.svc.Ready(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
