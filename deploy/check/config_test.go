@@ -17,7 +17,7 @@ func jetclawIn(t *testing.T, home string, args ...string) (string, error) {
 	return string(out), err
 }
 
-var setting = regexp.MustCompile(`(?m)^# ?((?: *)(?:[a-z_]+|"[^"]+"):(?: |$))`)
+var setting = regexp.MustCompile(`(?m)^#( *(?:[a-z_]+):(?: |$))`)
 
 // uncommented takes settings that are offered as comments into force.
 func uncommented(text string) string {

@@ -2,8 +2,6 @@ package check
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,26 +112,22 @@ func TestImageHolds(t *testing.T) {
 	}
 }
 
-// root is the image as a container would see it: mounted read-only, with /proc, a home and a folder for what is temporary, entered
+// containerOf is the image as a container would see it: mounted read-only, with /proc, a home and a folder for what is temporary, entered
 // by chroot as the user of the image in namespaces of its own. Nothing else of this machine is there.
 func containerOf(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("only root can enter an image: run this check as root")
 	}
-	home := filepath.Join(t.TempDir(), "home")
-	if err := os.MkdirAll(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	tool(t, "ip", "iproute2")
 	script := `set -e
 mount --make-rprivate /
 mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"
 mount -t tmpfs -o mode=0700,uid=65532,gid=65532 home "$1/home/jetclaw"
 mount -t tmpfs -o mode=1777 tmp "$1/tmp"
-root=$1; shift
+shift
 ip link set lo up
-exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all --ambient-caps=-all env -i "$@"`
-	_ = home
+exec setpriv --no-new-privs env -i "$@"`
 	list := append([]string{"--mount", "--pid", "--net", "--fork", "--kill-child", "bash", "-c", script, "enter", imageDir(t)}, env...)
 	list = append(list, "/usr/sbin/chroot", "--userspec=65532:65532", imageDir(t))
 	return exec.CommandContext(t.Context(), tool(t, "unshare", "util-linux"), append(list, args...)...)
@@ -232,8 +226,3 @@ func inside(t *testing.T, parent int) string {
 	t.Fatal("jetclaw was not started")
 	return ""
 }
-
-var (
-	_ io.Writer = (*lines)(nil)
-	_           = http.StatusOK
-)

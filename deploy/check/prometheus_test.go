@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -166,7 +168,11 @@ func TestScalersAsk(t *testing.T) {
 		if o.kind != "ScaledObject" {
 			continue
 		}
-		var s struct{ Spec struct{ Triggers []struct{ Metadata map[string]string } } }
+		var s struct {
+			Spec struct {
+				Triggers []struct{ Metadata map[string]string }
+			}
+		}
 		if err := yaml.Unmarshal([]byte(o.yaml), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -174,6 +180,21 @@ func TestScalersAsk(t *testing.T) {
 			expression(t, "ScaledObject "+o.name, trigger.Metadata["query"])
 		}
 	}
+}
+
+// notADashboard is what Grafana's own type of a dashboard does not have, or would have otherwise.
+func notADashboard(data []byte) []string {
+	var d dashboard.Dashboard
+	err := d.UnmarshalJSONStrict(data)
+	var list cog.BuildErrors // it may be an empty one
+	if err != nil && !errors.As(err, &list) {
+		return []string{err.Error()}
+	}
+	var all []string
+	for _, e := range list {
+		all = append(all, e.Error())
+	}
+	return all
 }
 
 // panel is of a dashboard what is looked at here.
@@ -193,9 +214,12 @@ type panel struct {
 
 func TestDashboard(t *testing.T) {
 	data := []byte(readFile(t, filepath.Join(deployDir, "dashboards", "jetclaw.json")))
-	var strict dashboard.Dashboard
-	if err := strict.UnmarshalJSONStrict(data); err != nil {
-		t.Errorf("not a dashboard, to the letter: %v", err)
+	for _, problem := range notADashboard(data) {
+		t.Errorf("not a dashboard, to the letter: %s", problem)
+	}
+	wrong := strings.Replace(string(data), `"gridPos"`, `"gridPosition"`, 1)
+	if len(notADashboard([]byte(wrong))) == 0 {
+		t.Error("a field that no dashboard has is taken")
 	}
 	var d struct {
 		UID    string
