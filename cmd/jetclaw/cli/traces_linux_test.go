@@ -211,7 +211,7 @@ func TestTraceOverAnApproval(t *testing.T) {
 	}
 	decided := by["append approval.decided.v1"][0]
 	links = append(links, linked(decided)...)
-	if decided.TraceID == callerTrace || !slices.Contains(links, callerTrace) {
+	if decided.TraceID != otherTrace || !slices.Contains(links, callerTrace) {
 		t.Errorf("the answer is of %s, linked to %v", decided.TraceID, links)
 	}
 	for _, name := range []string{"execute_tool exec", "append turn.completed.v1"} {
