@@ -156,7 +156,7 @@ func orCause(ctx context.Context) error {
 }
 
 func (c *Conn) checkContract(ctx context.Context, spec Spec, p patience) error {
-	if !readsJournal(spec) {
+	if !spec.ReadsJournal() {
 		return nil
 	}
 	var n int
@@ -238,7 +238,7 @@ func (c *Conn) checkObjects(ctx context.Context, spec Spec, p patience) error {
 	if spec.ReadsCatalog {
 		wrong = append(wrong, stream("bucket "+subject.Catalog, "KV_"+subject.Catalog))
 	}
-	if readsJournal(spec) {
+	if spec.ReadsJournal() {
 		wrong = append(wrong, stream("store "+subject.Blobs, blobStream))
 	}
 	if spec.System {

@@ -31,6 +31,7 @@ type ConnOptions struct {
 	TLS       *tls.Config                // nil: none, or what the URL's scheme says
 	Log       *slog.Logger               // required
 	Recent    *Recent                    // shared by the connections of a process; nil: every read asks the server
+	Hooks     Hooks                      // for metrics and traces; the zero value is silent
 }
 
 func (o ConnOptions) validate() error {
@@ -71,6 +72,7 @@ type Conn struct {
 	serving  serving
 	outdated chan error // holds one: see Outdated
 	aging    sync.Once
+	hooks    Hooks
 
 	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
 	reconnects  atomic.Uint64 // how often it had been found again then
@@ -94,6 +96,7 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		waiting:  make(map[*string]context.CancelFunc),
 		recent:   o.Recent,
 		outdated: make(chan error, 1),
+		hooks:    o.Hooks.OrSilent(),
 	}
 	opts, err := c.options(ctx, o)
 	if err != nil {
@@ -213,6 +216,7 @@ func (c *Conn) justBack(d time.Duration) bool {
 func (c *Conn) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		c.log.Error("the bus refused what this service may not do", "error", err)
+		c.hooks.Refused()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.violations) < maxViolations {

@@ -194,7 +194,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 		return
 	}
 	ev, err := c.news(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
-	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered)}
+	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered), givenUp: c.hooks.GivenUp}
 	switch {
 	case errors.Is(err, envelope.ErrEnvelope):
 		c.quarantine(b, fmt.Sprintf("cursor %d: %v", meta.Sequence.Stream, err))
@@ -209,7 +209,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 
 func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
 	service, s, err := subject.ParseTimer(m.Subject())
-	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1}
+	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1, givenUp: c.hooks.GivenUp}
 	if meta, merr := m.Metadata(); merr == nil {
 		b.deliveries = int(meta.NumDelivered)
 	}
@@ -261,6 +261,7 @@ type bell struct {
 	msg        jetstream.Msg
 	event      envelope.Event
 	deliveries int
+	givenUp    func()
 }
 
 func (b *bell) Event() envelope.Event         { return b.event }
@@ -270,6 +271,7 @@ func (b *bell) Nak(delay time.Duration) error { return b.msg.NakWithDelay(delay)
 func (b *bell) InProgress() error             { return b.msg.InProgress() }
 
 func (b *bell) Quarantine(reason string) error {
+	b.givenUp()
 	if b.event.Cursor == 0 && b.event.Session != "" {
 		reason = reasonOfTimer(b.event.Session, reason)
 	}

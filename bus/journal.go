@@ -48,7 +48,8 @@ const (
 
 var lastSequence = regexp.MustCompile(`wrong last sequence: (\d+)`)
 
-// Stamp fills what every new event needs and the caller left empty: ID, Source and Time (UTC).
+// Stamp fills what every new event needs and the caller left empty: ID, Source and Time (UTC). Where traces are made it gives the
+// event a traceparent of its own.
 func (j *Journal) Stamp(e *envelope.Event) {
 	if e.ID == "" {
 		e.ID = nuid.Next()
@@ -59,6 +60,7 @@ func (j *Journal) Stamp(e *envelope.Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now().UTC().Round(0)
 	}
+	j.trace(e)
 }
 
 // Append stores e if e.Prev is still the last cursor of its session, and returns its cursor. Errors: *Conflict; a
@@ -70,10 +72,14 @@ func (j *Journal) Append(ctx context.Context, e envelope.Event) (uint64, error) 
 	if err != nil {
 		return 0, err
 	}
+	began := time.Now()
 	ack, err := j.publish(ctx, e, body, "")
 	if err != nil {
+		j.c.hooks.Appended(e, began, err)
 		return 0, err
 	}
+	e.Cursor = ack.Sequence
+	j.stored(e, began)
 	return ack.Sequence, nil
 }
 
@@ -94,13 +100,18 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	}
 	refers := body.blob != "" || len(filesOf(e.Body)) > 0
 	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
+	began := time.Now()
 	for range factTries {
 		ack, err := j.publish(ctx, e, body, msgID)
 		if err == nil {
+			if e.Cursor = ack.Sequence; !ack.Duplicate {
+				j.stored(e, began)
+			}
 			return ack.Sequence, nil
 		}
 		var c *Conflict
 		if !errors.As(err, &c) {
+			j.c.hooks.Appended(e, began, err)
 			return 0, err
 		}
 		if e.Prev = c.Last; !c.Known {

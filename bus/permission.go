@@ -97,8 +97,8 @@ type grants Permissions
 func (g *grants) pub(subjects ...string) { g.Publish = append(g.Publish, subjects...) }
 func (g *grants) sub(subjects ...string) { g.Subscribe = append(g.Subscribe, subjects...) }
 
-// readsJournal: who appends must see what it follows on, who is rung or follows must see what happened.
-func readsJournal(s Spec) bool {
+// ReadsJournal says whether it may read the journal: who appends must see what it follows on, who is rung or follows must see what happened.
+func (s Spec) ReadsJournal() bool {
 	return len(s.Appends)+len(s.Doorbells) > 0 || s.RungInTime() || s.Follows
 }
 
@@ -106,7 +106,7 @@ func (g *grants) journal(s Spec) {
 	for _, k := range s.Appends {
 		g.pub(subject.OfKind(k))
 	}
-	if readsJournal(s) {
+	if s.ReadsJournal() {
 		const ev = subject.Journal
 		g.pub("$JS.API.DIRECT.GET."+ev, "$JS.API.DIRECT.GET."+ev+".>",
 			"$JS.API.STREAM.MSG.GET."+ev, // the leader's answer, when a copy may lag
@@ -119,7 +119,7 @@ func (g *grants) blobs(s Spec) {
 	if len(s.Appends) > 0 {
 		g.pub("$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
 	}
-	if readsJournal(s) {
+	if s.ReadsJournal() {
 		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.MSG.GET."+store, "$JS.API.STREAM.INFO."+store)
 	}
 }

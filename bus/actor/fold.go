@@ -33,6 +33,7 @@ type Folder[S any] struct {
 	journal Journal
 	snaps   Snapshots // may be nil
 	log     *slog.Logger
+	read    func(events int) // is told of each walk
 
 	mu    sync.Mutex
 	index map[session.ID]*list.Element // guarded by mu; of cached[S]
@@ -55,7 +56,7 @@ func NewFolder[S any](c *bus.Conn, spec bus.Spec, version string, apply func(S, 
 
 func newFolder[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *Folder[S] {
 	return &Folder[S]{
-		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log,
+		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log, read: p.Hooks.OrSilent().Folded,
 		index: make(map[session.ID]*list.Element), order: list.New(), limit: limit,
 	}
 }
@@ -173,6 +174,7 @@ func (f *Folder[S]) load(ctx context.Context, s session.ID, at folded[S], upto u
 	if err != nil {
 		return at, nil, fmt.Errorf("fold %s: %w", s, err)
 	}
+	f.read(len(news))
 	return next, news, nil
 }
 

@@ -276,8 +276,10 @@ func (l *lane[S]) tell(step machine.Append, cursor uint64) {
 // decided is the event that the machine asks for. Its time is the machine's clock when it decided, so that it can be decided
 // again later.
 func (l *lane[S]) decided(step machine.Append) envelope.Event {
+	trace, waited := l.trace()
 	return envelope.Event{
-		Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace(), Time: l.asked, Rules: l.rules(),
+		Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: trace, Time: l.asked, Rules: l.rules(),
+		Origin: envelope.Origin{Waited: waited},
 	}
 }
 
@@ -289,14 +291,15 @@ func (l *lane[S]) rules() string {
 	return l.a.m.Rules(l.session)
 }
 
-// trace is the traceparent that the newest bell in hand carries.
-func (l *lane[S]) trace() string {
+// trace is the traceparent that the newest bell in hand carries. waited says that it has rung before, or long ago: what it
+// leads to now is no part of what happened then.
+func (l *lane[S]) trace() (parent string, waited bool) {
 	for _, v := range slices.Backward(l.held) {
-		if t := v.Event().Trace; t != "" {
-			return t
+		if ev := v.Event(); ev.Trace != "" {
+			return ev.Trace, v.Deliveries() > 1 || l.asked.Sub(ev.Time) > bus.AckWait
 		}
 	}
-	return ""
+	return "", false
 }
 
 // lost counts a compare-and-set that was lost to somebody else's event.
@@ -363,6 +366,8 @@ func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conf
 	}
 	for _, n := range news {
 		if n.ID == ev.ID {
+			ev.Cursor = n.Cursor
+			l.a.p.Hooks.Appended(ev, l.asked, nil) // its ack was lost
 			return stored{true, n}, nil
 		}
 	}

@@ -13,8 +13,9 @@ import (
 )
 
 type outcome struct {
-	body envelope.Body
-	err  error
+	body  envelope.Body
+	err   error
+	trace string // that it carries
 }
 
 type verdict int
@@ -63,7 +64,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				l.fell(ctx, step, w.outcome.err)
 				return true
 			}
-			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: w.outcome.body, Trace: l.mine.Trace, Rules: l.rules()}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: w.outcome.body, Trace: w.outcome.trace, Rules: l.rules()}
 			l.a.p.Journal.Stamp(&result)
 		case again:
 		case news:
@@ -112,6 +113,7 @@ func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcom
 	l.a.running.Go(func() {
 		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})
 		var o outcome
+		ctx, end := l.a.p.Hooks.Effect(ctx, work.Claim)
 		err := l.guard(func() { o.body, o.err = l.a.m.Perform(ctx, work) })
 		switch p, ok := errors.AsType[panicked](err); {
 		case ok: // the machine is sound: this is an effect that failed, and is tried again like one
@@ -119,6 +121,7 @@ func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcom
 		case o.err == nil && o.body == nil:
 			o.err = errors.New("an effect without an outcome")
 		}
+		o.trace = end(o.body, o.err)
 		done <- o
 	})
 	return done

@@ -19,6 +19,9 @@ type Daemon struct {
 	NATS   Away            // bus elsewhere; none: the embedded server, or the one that the home's daemon runs
 	Ready  func(Report)    // called once everything runs
 	Hurry  <-chan struct{} // closed, it cuts the drain short
+
+	Monitor string // address for /healthz, /readyz and /metrics, or "off"; "": as the configuration says
+	Pprof   string // loopback address of the Go profiler; "": none
 }
 
 // Report tells the person what runs.
@@ -32,6 +35,10 @@ type Report struct {
 	Bots   []string // Telegram bots whose updates are taken in here
 	Bus    string   // URL of the bus; "" when nobody else can reach it
 	Sync   string   // promise of the home's own server; "" for a bus elsewhere
+
+	Monitor string // address that tells how the process is; "" for none
+	Pprof   string // address of the Go profiler; "" for none
+	Traces  bool   // traces are sent
 }
 
 // ErrNoServer says that a service has no bus to run on.
@@ -53,7 +60,10 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 			return err
 		}
 	}
-	err := e.runLocked(ctx, d, lock)
+	var err error
+	if e.told, err = e.newTelling(ctx, d); err == nil {
+		err = errors.Join(e.runLocked(ctx, d, lock), e.told.close(ctx))
+	}
 	if lock != nil {
 		err = errors.Join(err, lock.Release())
 	}
@@ -111,7 +121,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 		}
 	}
 	g.modules = append(g.modules, lifecycle.Module{Name: "idle", Service: idle{}})
-	return errors.Join(lifecycle.Run(ctx, options, g.modules...), wrote)
+	return errors.Join(lifecycle.Run(ctx, options, e.told.around(ctx, g.modules)...), wrote)
 }
 
 // group is what runs in this process, in its order.
@@ -219,7 +229,10 @@ func (e Env) embedded(listen bool) (*group, error) {
 	g := &group{server: s, modules: []lifecycle.Module{{Name: "nats", Service: s}}}
 	recent := bus.NewRecent()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
+		})
+		return e.told.track(user, c, err)
 	}
 	return g, nil
 }
@@ -240,12 +253,12 @@ func (e Env) elsewhere(ctx context.Context, at Away, owner bool) (*group, error)
 		}
 		e.Secrets.Add(string(id.seed), id.jwt)
 		c, err := bus.Connect(ctx, bus.ConnOptions{
-			Service: user, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log, Recent: recent,
+			Service: user, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
 		})
 		if err == nil {
 			openly(c)
 		}
-		return c, err
+		return e.told.track(user, c, err)
 	}
 	if owner {
 		g.owner, err = e.ownTopology(ctx, g.dial)
@@ -299,5 +312,6 @@ func (g *group) report(e Env, p *parts) Report {
 	for _, b := range p.incoming {
 		r.Bots = append(r.Bots, b.Account)
 	}
+	e.told.report(&r)
 	return r
 }

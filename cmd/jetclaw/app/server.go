@@ -25,6 +25,7 @@ type server struct {
 	executors []bus.Executor
 	admin     []byte // seed
 	ready     chan struct{}
+	told      *telling
 
 	// Set before ready is closed.
 	embedded *natsembed.Server
@@ -36,7 +37,7 @@ func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, err
 	if n := e.Config.Bus.Replicas; n > 1 {
 		return nil, fmt.Errorf("bus.replicas: %d needs a cluster of NATS servers, named by --nats or remote.url: the embedded one is alone", n)
 	}
-	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
+	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{}), told: e.told}
 	s.options = natsembed.Options{
 		StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways, Rebuildable: []string{"KV_" + subject.Snap},
 	}
@@ -100,7 +101,10 @@ func (s *server) Run(ctx context.Context) error {
 }
 
 func (s *server) serve(ctx context.Context) (err error) {
-	s.conn, err = bus.Connect(ctx, bus.ConnOptions{Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log})
+	s.conn, err = bus.Connect(ctx, bus.ConnOptions{
+		Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log,
+	})
+	s.conn, err = s.told.track(bus.Admin, s.conn, err)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,15 @@ type worker struct {
 	user string
 	dial dialer
 	make func(*bus.Conn) (lifecycle.Service, error)
-	made chan lifecycle.Service // holds the service once it is made
 	// check says why the service could not work on a bus that others take care of; nil where the bus is this process's own.
 	check func(context.Context, *bus.Conn) error
+	made  chan struct{} // closed once svc is set
+
+	svc lifecycle.Service
 }
 
 func newWorker(user string, dial dialer, build func(*bus.Conn) (lifecycle.Service, error)) *worker {
-	return &worker{user: user, dial: dial, make: build, made: make(chan lifecycle.Service, 1)}
+	return &worker{user: user, dial: dial, make: build, made: make(chan struct{})}
 }
 
 // Run connects, makes the service and runs it.
@@ -48,7 +50,8 @@ func (w *worker) serve(ctx context.Context, conn *bus.Conn) error {
 	if err != nil {
 		return err
 	}
-	w.made <- svc
+	w.svc = svc
+	close(w.made)
 	if w.check == nil {
 		return svc.Run(ctx)
 	}
@@ -70,11 +73,11 @@ func (w *worker) serve(ctx context.Context, conn *bus.Conn) error {
 	return err
 }
 
-// Ready waits until the service is.
+// Ready waits until the service is. It may be asked again.
 func (w *worker) Ready(ctx context.Context) error {
 	select {
-	case svc := <-w.made:
-		return svc.Ready(ctx)
+	case <-w.made:
+		return w.svc.Ready(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

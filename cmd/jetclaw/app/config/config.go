@@ -29,6 +29,7 @@ type Config struct {
 	Budget    Budget           `yaml:"budget"` // of one day, all agents together
 	Retention Retention        `yaml:"retention"`
 	Remote    Remote           `yaml:"remote"`
+	Monitor   Monitor          `yaml:"monitor"`
 	MCP       MCP              `yaml:"mcp"`
 
 	at map[string]Position // where each path stands in the file
@@ -82,6 +83,12 @@ type Outbox struct {
 	OnUnknown string `yaml:"on_unknown"` // resend, hold: a reply that may have arrived already
 }
 
+// Monitor is where a daemon tells how it is: /healthz, /readyz, /metrics.
+type Monitor struct {
+	Listen string   `yaml:"listen"` // host:port; ":9464" is every interface; "off" for none
+	Hosts  []string `yaml:"hosts"`  // further names that requests may be for
+}
+
 // Remote is a bus elsewhere that commands talk to instead of the home's own.
 type Remote struct {
 	URL   string `yaml:"url"`   // several with commas
@@ -105,6 +112,7 @@ func Default() *Config {
 		Bus:       Bus{Sync: "always", Listen: "127.0.0.1:0"},
 		Log:       Log{Level: "info", Format: "auto"},
 		Outbox:    Outbox{OnUnknown: "resend"},
+		Monitor:   Monitor{Listen: "off"},
 		Tools:     defaultTools(),
 		Approvals: Approvals{Expire: Duration(24 * time.Hour)},
 		Limits:    defaultLimits(),

@@ -107,6 +107,15 @@ func (k *checker) rest() {
 		k.warn("outbox.on_unknown", "a reply that may or may not have arrived is not sent again: after a crash somebody has to "+
 			"look, and what follows in that session waits")
 	}
+	if host := k.listen("monitor.listen", k.c.Monitor.Listen, 0); host != "" && !loopback(host) {
+		k.warn("monitor.listen", "who reaches this address reads, without a login, what runs here and how busy it is (no texts, no "+
+			"sessions); let only Prometheus and the orchestrator reach it")
+	}
+	for i, host := range k.c.Monitor.Hosts {
+		if host == "" || strings.ContainsAny(host, ":/ ") {
+			k.fail("monitor.hosts["+strconv.Itoa(i)+"]", "must be a name without a port", "")
+		}
+	}
 	if r := k.c.Remote; r.URL != "" {
 		if err := CheckBusURL(r.URL); err != nil {
 			k.fail("remote.url", err.Error(), "")

@@ -81,6 +81,7 @@ const (
 	DeadLetters         = "jetclaw_dead_letters"
 	ProbeFailures       = "jetclaw_probe_failures_total"
 
+	SpansMade     = "jetclaw_spans_made_total"
 	SpansExported = "jetclaw_spans_exported_total"
 	SpansDropped  = "jetclaw_spans_dropped_total"
 )
@@ -178,8 +179,9 @@ func Table() []Metric {
 		{DeadLetters, Gauge, "1", "Dead letters that nobody has dealt with; told by the process that runs the server.", nil, nil, ""},
 		{ProbeFailures, Counter, "1", "Questions to NATS for these metrics that failed: what they would have told is left out.", nil, nil, ""},
 
+		{SpansMade, Counter, "{span}", "Spans that were made and sampled. What was neither exported nor dropped waits, or found the queue full.", nil, nil, ""},
 		{SpansExported, Counter, "{span}", "Spans that the collector has taken.", nil, nil, ""},
-		{SpansDropped, Counter, "{span}", "Spans that could not be delivered, by the reason.", []string{LabelCause}, nil, ""},
+		{SpansDropped, Counter, "{span}", "Spans that the collector has not taken, or was not there to take.", nil, nil, ""},
 	}
 }
 
@@ -205,6 +207,7 @@ const (
 	AttrServiceVersion = "service.version"
 	AttrServiceID      = "service.instance.id"
 
+	AttrTarget   = "jetclaw.target" // of the process: what runs in it
 	AttrStream   = "jetclaw.stream" // with AttrCursor: where the event lies; `jetclaw events --since` opens it
 	AttrCursor   = "jetclaw.cursor"
 	AttrSession  = "jetclaw.session"
@@ -217,9 +220,10 @@ const (
 
 // Beginnings of span names; the target follows after a space.
 const (
-	SpanAppend = "append"       // {type}: one event was appended
-	SpanEffect = "perform"      // {service}: an effect of a claim that has no name in the conventions
-	SpanChat   = "chat"         // {model}: one model call
-	SpanTool   = "execute_tool" // {tool}
-	SpanAgent  = "invoke_agent" // {agent}: a turn, from its start to its end
+	SpanAppend  = "append"       // {type}: one event was appended
+	SpanEffect  = "perform"      // {service}: an effect of a claim that has no name in the conventions
+	SpanChat    = "chat"         // {model}: one model call
+	SpanTool    = "execute_tool" // {tool}
+	SpanAgent   = "invoke_agent" // {agent}: one step of a turn, from its claim to its outcome
+	SpanDeliver = "deliver"      // {channel}: an attempt to show something to a person
 )
