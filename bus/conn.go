@@ -69,6 +69,7 @@ type Conn struct {
 	closed   chan struct{} // closed once the connection is, for good
 	recent   *Recent
 	serving  serving
+	clock    clock
 
 	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
 	reconnects  atomic.Uint64 // how often it had been found again then

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -57,7 +56,7 @@ func (j *Journal) Stamp(e *envelope.Event) {
 		e.Source = j.c.service + "/" + j.c.instance
 	}
 	if e.Time.IsZero() {
-		e.Time = time.Now().UTC().Round(0)
+		e.Time = j.c.Now().UTC().Round(0)
 	}
 }
 
