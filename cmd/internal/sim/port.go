@@ -149,7 +149,7 @@ func (k *port) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell)) e
 	k.life.w.loom.ask(arrival{life: k.life, what: "open", take: func() { k.open(ctx, ring) }})
 	<-ctx.Done()
 	k.life.turn(k.service, actor.Goroutine{Kind: "doorbells"})
-	k.ring = nil
+	k.life.w.loom.ask(arrival{life: k.life, what: "shut", take: func() { k.ring = nil }})
 	return nil
 }
 
