@@ -73,6 +73,7 @@ type Conn struct {
 	outdated chan error // holds one: see Outdated
 	aging    sync.Once
 	hooks    Hooks
+	clock    clock
 
 	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
 	reconnects  atomic.Uint64 // how often it had been found again then

@@ -54,6 +54,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 		handle := func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }
 		all = append(all, &consumption{c: c, stream: subject.Timers, durable: TimerConsumer(spec.Name), handle: handle})
 	}
+	c.firstClock(ctx)
 	var open []jetstream.ConsumeContext
 	for _, k := range all {
 		cc, err := k.first(ctx)
@@ -67,6 +68,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 	for i, k := range all {
 		wg.Go(func() { k.keep(ctx, open[i]) })
 	}
+	wg.Go(func() { c.keepClock(ctx) })
 	wg.Wait()
 	return nil
 }

@@ -45,7 +45,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	defer cancel(nil)
 	effect, stop := context.WithTimeout(effect, limit)
 	defer stop()
-	w := &watch{done: l.begin(effect, step), wake: l.wake}
+	w := &watch{done: l.begin(effect, limit), wake: l.wake}
 	progress := time.NewTicker(extendEvery)
 	defer progress.Stop()
 	overdue := time.NewTimer(limit)
@@ -107,8 +107,8 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 }
 
 // begin starts the effect; its outcome comes on the channel.
-func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcome {
-	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
+func (l *lane[S]) begin(ctx context.Context, limit time.Duration) <-chan outcome {
+	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: time.Now().Add(limit)}
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
 		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})
