@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -70,7 +71,8 @@ type Conn struct {
 	recent   *Recent
 	serving  serving
 
-	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
+	begun       time.Time     // when the connection was made
+	reconnected atomic.Int64  // when the bus was last found again, in nanoseconds since begun: a stepped clock changes nothing
 	reconnects  atomic.Uint64 // how often it had been found again then
 
 	mu         sync.Mutex
@@ -91,7 +93,9 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		closed:   make(chan struct{}),
 		waiting:  make(map[*string]context.CancelFunc),
 		recent:   o.Recent,
+		begun:    time.Now(),
 	}
+	c.reconnected.Store(math.MinInt64 / 2) // never
 	opts, err := c.options(ctx, o)
 	if err != nil {
 		return nil, err
@@ -191,7 +195,7 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 }
 
 func (c *Conn) onReconnect(nc *nats.Conn) {
-	c.reconnected.Store(time.Now().UnixNano())
+	c.reconnected.Store(int64(time.Since(c.begun)))
 	c.reconnects.Store(nc.Stats().Reconnects)
 	c.log.Info("the bus is back")
 }
@@ -199,7 +203,7 @@ func (c *Conn) onReconnect(nc *nats.Conn) {
 // justBack says whether the bus was found again less than d ago. The handler runs some time after the connection is back
 // in use: until then only the count tells.
 func (c *Conn) justBack(d time.Duration) bool {
-	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(time.Unix(0, c.reconnected.Load())) < d
+	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(c.begun)-time.Duration(c.reconnected.Load()) < d
 }
 
 // onError is the only place where a refusal by the server's permissions can be seen: the refused call itself just
