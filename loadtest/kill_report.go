@@ -37,6 +37,7 @@ type killReport struct {
 	Replay      replayed      `json:"replay"`        // of the journal that is left
 	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
 	Power       *powerReport  `json:"power,omitempty"`
+	Clock       *clockReport  `json:"clock,omitempty"`
 	Lives       []lifetime    `json:"lives"`
 	Goals       []goal        `json:"goals"`
 	journal     []store.Record
@@ -78,19 +79,30 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 			})
 		}
 	}
+	if k.o.clock != nil {
+		k.clocked(&r)
+		k.write(&r)
+		return r, nil
+	}
 	r.times(ev.Journal, k.life)
 	if k.o.mix != mixPlain {
 		r.Mix = k.mixed(ev)
 		r.Verdict.Violations = append(r.Verdict.Violations, r.Mix.violations()...)
 		r.Goals = append(r.Goals, r.Mix.goals()...)
 	}
-	if len(r.Verdict.Violations) > 0 {
-		r.Home = k.home.Dir
-		if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
-			_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
-		}
-	}
+	k.write(&r)
 	return r, nil
+}
+
+// write leaves the verdict beside the home when something is wrong.
+func (k *killRun) write(r *killReport) {
+	if len(r.Verdict.Violations) == 0 {
+		return
+	}
+	r.Home = k.home.Dir
+	if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
+		_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
+	}
 }
 
 func (k *killRun) evidence(journal []store.Record) judge.Evidence {
@@ -150,6 +162,10 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 
 func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
+	if r.Clock != nil {
+		r.Clock.say(p, r)
+		return
+	}
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
 	if r.Power != nil {
 		r.Power.say(p)

@@ -31,13 +31,13 @@ const readyPoll = 2 * time.Millisecond
 // modelKey is a secret to the daemon, which takes it out of whatever it shows: it must be in no text of a load test.
 const modelKey = "key-of-no-model"
 
-// Start executes `jetclaw run` on a home. Its output is appended to daemon.log beside the home.
-func Start(bin string, h Home) (*Process, error) {
+// Start executes `jetclaw run` on a home, with further arguments. Its output is appended to a file beside the home.
+func Start(bin string, h Home, args ...string) (*Process, error) {
 	log, err := os.OpenFile(h.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("log of the daemon: %w", err)
 	}
-	cmd := exec.CommandContext(context.Background(), bin, "run") // ended by Kill or Stop only, and with this process
+	cmd := exec.CommandContext(context.Background(), bin, append([]string{"run"}, args...)...) // ended by Kill or Stop only, and with this process
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.environ(), log, log
 	p, err := start(cmd)
 	if err != nil {
