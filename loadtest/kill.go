@@ -120,15 +120,21 @@ func (b *bench) killJudged(ctx context.Context, o killOptions) error {
 		r.printSessions(p)
 		return errBroken
 	}
-	if err := r.Mix.missing(); o.clock == nil && err != nil && o.kills >= flightKills {
+	if o.undisturbed() { // nobody was killed
+		return nil
+	}
+	if err := r.Mix.missing(); err != nil && o.kills >= flightKills {
 		return err
 	}
-	if o.clock == nil && r.FlightShare < flightGoal && o.kills >= flightKills {
+	if r.FlightShare < flightGoal && o.kills >= flightKills {
 		return fmt.Errorf("only %.0f %% of the kills met %d turns in flight, want %.0f %%: the run proves too little",
 			100*r.FlightShare, inFlight, 100*flightGoal)
 	}
 	return nil
 }
+
+// undisturbed says whether no process is killed.
+func (o killOptions) undisturbed() bool { return o.clock != nil || o.power != nil && o.power.full > 0 }
 
 // killRun has the parts of one run.
 type killRun struct {
@@ -143,6 +149,7 @@ type killRun struct {
 	calls chan struct{} // tells that the model has asked for a tool; lossy; nil where it never does
 	disk  *disk.Disk    // that the home is on; nil: that of this machine
 	steps []clockStep   // of clocks
+	full  []fullTime    // of the disk
 
 	second *daemon.Process // beside the daemon, where clocks are stepped
 }
@@ -215,9 +222,12 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		return r, err
 	}
 	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
-	if o.clock != nil {
+	switch {
+	case o.clock != nil:
 		err = k.stepping(ctx)
-	} else {
+	case o.power != nil && o.power.full > 0:
+		err = k.filling(ctx, d)
+	default:
 		d, err = k.killing(ctx, d)
 	}
 	k.crowd.stopSending()

@@ -37,6 +37,7 @@ type killReport struct {
 	Replay      replayed      `json:"replay"`        // of the journal that is left
 	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
 	Power       *powerReport  `json:"power,omitempty"`
+	Full        *fullReport   `json:"full,omitempty"`
 	Clock       *clockReport  `json:"clock,omitempty"`
 	Lives       []lifetime    `json:"lives"`
 	Goals       []goal        `json:"goals"`
@@ -58,7 +59,7 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		return killReport{}, err
 	}
 	r.Verdict = judge.Judge(ev)
-	if k.disk != nil {
+	if k.disk != nil && k.full == nil {
 		r.Power = k.powered(&r.Verdict, ev)
 	}
 	left, err := k.survivors(ctx)
@@ -78,6 +79,11 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 					b.Name, b.Stream, b.Unsent, b.Unacked),
 			})
 		}
+	}
+	if k.full != nil {
+		k.filled(&r)
+		k.write(&r)
+		return r, nil
 	}
 	if k.o.clock != nil {
 		k.clocked(&r)
@@ -162,8 +168,12 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 
 func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
-	if r.Clock != nil {
+	switch {
+	case r.Clock != nil:
 		r.Clock.say(p, r)
+		return
+	case r.Full != nil:
+		r.Full.say(p, r)
 		return
 	}
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
