@@ -137,10 +137,11 @@ func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
 }
 
 // stillMine looks at the journal again when much time has passed since the claim was made: a process that was stopped, or
-// whose append took long, may have been taken over, and an effect cannot be called back.
+// whose append took long, may have been taken over, and an effect cannot be called back. Two clocks are asked: that on the wall may
+// be set back meanwhile, and the other stands still while a machine sleeps.
 func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
-	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2; {
-		since = l.a.p.Seams.now()
+	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2 || time.Since(l.claimed) > bus.AckWait/2; {
+		since, l.claimed = l.a.p.Seams.now(), time.Now()
 		if v, err := l.judgeAgain(ctx, step); v != wanted || err != nil {
 			return v, err
 		}

@@ -172,10 +172,13 @@ func busy(t *testing.T) *Process {
 	}
 	out := turnv1.Outcome{Model: "one/known", Usage: turnv1.Usage{Input: 10, Output: 5, Cost: 2_500_000_000, Priced: true}, Tried: []turnv1.Try{{Model: "one/other", Cause: turnv1.TimedOut}}}
 	for _, b := range []envelope.Body{
-		turnv1.Completed{Outcome: out}, turnv1.Failed{Outcome: out, Cause: turnv1.OverBudget}, turnv1.Cancelled{Turn: "t", Reason: turnv1.Stopped},
+		turnv1.Completed{Outcome: out},
+		turnv1.Failed{Outcome: out, Cause: turnv1.OverBudget},
+		turnv1.Cancelled{Turn: "t", Reason: turnv1.Stopped},
 		turnv1.Stepped{Outcome: turnv1.Outcome{Model: "one/known", Usage: turnv1.Usage{Input: 7}}},
 		callv1.Completed{Executor: "mcp_files", Outcome: callv1.Unknown},
-		approvalv1.Decided{Answer: callv1.Approval{Decision: callv1.AllowOnce}}, approvalv1.Decided{Answer: callv1.Approval{Decision: "a person's words"}},
+		approvalv1.Decided{Answer: callv1.Approval{Decision: callv1.AllowOnce}},
+		approvalv1.Decided{Answer: callv1.Approval{Decision: "a person's words"}},
 	} {
 		h.Appended(envelope.Event{Session: aSession, Cursor: 1, Body: b}, time.Now(), nil)
 	}
@@ -294,13 +297,18 @@ func TestNoLabelIsWhatSomebodyWrote(t *testing.T) {
 	out := turnv1.Outcome{Turn: poison, Model: "one/" + poison, Usage: turnv1.Usage{Input: 1, Priced: true}, Tried: []turnv1.Try{{Model: poison, Cause: turnv1.TimedOut, Detail: poison}}}
 	from := messagev1.Sender{ID: "telegram:" + poison, Name: poison}
 	for _, b := range []envelope.Body{
-		messagev1.Received{From: from, Text: poison}, messagev1.Refused{From: from, Detail: poison}, messagev1.Control{From: from, Argument: poison},
-		turnv1.Completed{Outcome: out, Text: poison}, turnv1.Failed{Outcome: out, Text: poison, Detail: poison, Cause: turnv1.TimedOut},
+		messagev1.Received{From: from, Text: poison},
+		messagev1.Refused{From: from, Detail: poison},
+		messagev1.Control{From: from, Argument: poison},
+		turnv1.Completed{Outcome: out, Text: poison},
+		turnv1.Failed{Outcome: out, Text: poison, Detail: poison, Cause: turnv1.TimedOut},
 		turnv1.Stepped{Outcome: out, Calls: []turnv1.Call{{ID: poison, Tool: poison}}},
 		callv1.Dispatched{Request: callv1.Request{Turn: poison, Call: poison, Tool: poison, Executor: "builtin"}},
 		callv1.Completed{Executor: "builtin", Call: poison, Content: poison, Outcome: callv1.OK},
-		callv1.Denied{Call: poison, Reason: poison}, approvalv1.Decided{Reason: poison, Answer: callv1.Approval{Decision: poison, By: poison}},
-		deliveryv1.Failed{Reason: poison}, deliveryv1.Sent{Receipt: poison},
+		callv1.Denied{Call: poison, Reason: poison},
+		approvalv1.Decided{Reason: poison, Answer: callv1.Approval{Decision: poison, By: poison}},
+		deliveryv1.Failed{Reason: poison},
+		deliveryv1.Sent{Receipt: poison},
 	} {
 		e := envelope.Event{ID: poison, Session: "main." + poison + "." + poison + "." + poison, Cause: poison, Key: poison, Cursor: 1, Body: b}
 		h.Appended(e, time.Now(), nil)
