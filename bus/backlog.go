@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -31,12 +32,14 @@ func (c *Conn) Backlog(ctx context.Context, spec Spec, part func(envelope.Event)
 		jetstream.ConsumerInfo
 		Error *jetstream.APIError `json:"error"`
 	}
+	asked := time.Now()
 	if err := c.api(ctx, "CONSUMER.INFO."+subject.Journal+"."+spec.Name, struct{}{}, &info); err != nil {
 		return nil, fmt.Errorf("backlog of %s: %w", spec.Name, err)
 	}
 	if info.Error != nil {
 		return nil, fault.New(fault.Unavailable, "backlog of %s: %w: %w", spec.Name, errNoConsumer, info.Error)
 	}
+	c.clock.heard(info.TimeStamp, asked, time.Now())
 	if info.NumAckPending == 0 {
 		return nil, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -73,8 +74,10 @@ type Conn struct {
 	outdated chan error // holds one: see Outdated
 	aging    sync.Once
 	hooks    Hooks
+	clock    clock
 
-	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
+	begun       time.Time     // when the connection was made
+	reconnected atomic.Int64  // when the bus was last found again, in nanoseconds since begun: a stepped clock changes nothing
 	reconnects  atomic.Uint64 // how often it had been found again then
 
 	mu         sync.Mutex
@@ -97,7 +100,9 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		recent:   o.Recent,
 		outdated: make(chan error, 1),
 		hooks:    o.Hooks.OrSilent(),
+		begun:    time.Now(),
 	}
+	c.reconnected.Store(math.MinInt64 / 2) // never
 	opts, err := c.options(ctx, o)
 	if err != nil {
 		return nil, err
@@ -200,7 +205,7 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 }
 
 func (c *Conn) onReconnect(nc *nats.Conn) {
-	c.reconnected.Store(time.Now().UnixNano())
+	c.reconnected.Store(int64(time.Since(c.begun)))
 	c.reconnects.Store(nc.Stats().Reconnects)
 	c.log.Info("the bus is back")
 }
@@ -208,7 +213,7 @@ func (c *Conn) onReconnect(nc *nats.Conn) {
 // justBack says whether the bus was found again less than d ago. The handler runs some time after the connection is back
 // in use: until then only the count tells.
 func (c *Conn) justBack(d time.Duration) bool {
-	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(time.Unix(0, c.reconnected.Load())) < d
+	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(c.begun)-time.Duration(c.reconnected.Load()) < d
 }
 
 // onError is the only place where a refusal by the server's permissions can be seen: the refused call itself just

@@ -21,7 +21,8 @@ const AckWait = 5 * time.Second
 
 // Bell is one delivery of a doorbell: it says that a session has news. Nothing of the work hangs on who gets it.
 type Bell interface {
-	// Event is what rang. Of a timer it has the Session only, and Cursor 0: it is time to look.
+	// Event is what rang. Of a timer it has the Session only, Cursor 0, and the Time at which it was meant to ring, if that is known:
+	// it is time to look.
 	Event() envelope.Event
 	// Deliveries counts from 1. It also counts naks, so it says nothing about failures.
 	Deliveries() int
@@ -54,6 +55,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 		handle := func(m jetstream.Msg) { c.ringTimer(spec, m, ring) }
 		all = append(all, &consumption{c: c, stream: subject.Timers, durable: TimerConsumer(spec.Name), handle: handle})
 	}
+	c.firstClock(ctx)
 	var open []jetstream.ConsumeContext
 	for _, k := range all {
 		cc, err := k.first(ctx)
@@ -67,6 +69,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 	for i, k := range all {
 		wg.Go(func() { k.keep(ctx, open[i]) })
 	}
+	wg.Go(func() { c.keepClock(ctx) })
 	wg.Wait()
 	return nil
 }
@@ -210,6 +213,9 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
 	service, s, err := subject.ParseTimer(m.Subject())
 	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1, givenUp: c.hooks.GivenUp}
+	if at, err := time.Parse(time.RFC3339Nano, m.Headers().Get(headerDue)); err == nil {
+		b.event.Time = at
+	}
 	if meta, merr := m.Metadata(); merr == nil {
 		b.deliveries = int(meta.NumDelivered)
 	}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
@@ -51,4 +52,12 @@ func (o Object) Forge(ctx context.Context, c *Conn, nuid string) error {
 	info := o.info
 	info.NUID = nuid
 	return c.describe(ctx, o.version, info)
+}
+
+// Mislead has a connection believe that the server's clock is ahead by so much, as it was before this machine slept for a day.
+func Mislead(c *Conn, by time.Duration) {
+	c.clock.mu.Lock()
+	defer c.clock.mu.Unlock()
+	now := time.Now()
+	c.clock.at, c.clock.wall, c.clock.by = now, now.Round(0).Add(-24*time.Hour), by
 }

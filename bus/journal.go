@@ -59,7 +59,7 @@ func (j *Journal) Stamp(e *envelope.Event) {
 		e.Source = j.c.service + "/" + j.c.instance
 	}
 	if e.Time.IsZero() {
-		e.Time = time.Now().UTC().Round(0)
+		e.Time = j.c.Now().UTC().Round(0)
 	}
 	j.trace(e)
 }

@@ -99,7 +99,7 @@ func (k *chaosRun) judge(ctx context.Context, p *parade, journal []envelope.Even
 	}
 	for _, e := range p.ends {
 		if e.Ready {
-			r.say(judge.Violation{Kind: judge.Failed, Text: fmt.Sprintf("%s ended by itself at %s: %s\n%s", e.Name, e.At.UTC().Format(clock), e.How, e.Log)})
+			r.say(judge.Violation{Kind: judge.Failed, Text: fmt.Sprintf("%s ended by itself at %s: %s\n%s", e.Name, e.At.UTC().Format(clockTime), e.How, e.Log)})
 		}
 	}
 	if err := k.cluster.Stop(); err != nil {
@@ -264,6 +264,6 @@ func unknown(b envelope.Body) bool {
 	return false
 }
 
-const clock = "15:04:05.000"
+const clockTime = "15:04:05.000"
 
 func joined(list []string) string { return strings.Join(list, "; ") }

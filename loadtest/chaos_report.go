@@ -171,13 +171,13 @@ func (r chaosReport) print(p printer) {
 	if len(r.Gaps) > 0 {
 		p.say("\nlongest times without an append:")
 		for _, g := range r.Gaps {
-			p.say("  %s  %.1f s  %s", g.From.UTC().Format(clock), g.Took.Seconds(), joined(g.Faults))
+			p.say("  %s  %.1f s  %s", g.From.UTC().Format(clockTime), g.Took.Seconds(), joined(g.Faults))
 		}
 	}
 	if len(r.Ends) > 0 {
 		p.say("\nprocesses that have ended by themselves, and were started again:")
 		for _, e := range r.Ends {
-			p.say("  %s  %s  %s  ready before: %v", e.At.UTC().Format(clock), e.Name, e.How, e.Ready)
+			p.say("  %s  %s  %s  ready before: %v", e.At.UTC().Format(clockTime), e.Name, e.How, e.Ready)
 		}
 	}
 	p.say("")
@@ -185,7 +185,7 @@ func (r chaosReport) print(p printer) {
 	if len(r.Verdict.Violations) > 0 {
 		p.say("\ntimeline of seed %d:", r.Seed)
 		for _, s := range r.Timeline {
-			p.say("  %s  %s", s.From.UTC().Format(clock), s)
+			p.say("  %s  %s", s.From.UTC().Format(clockTime), s)
 		}
 	}
 }

@@ -39,6 +39,7 @@ type crowd struct {
 	stops chan struct{} // tells of a stop that is about to be sent; lossy
 
 	accepted, answered, early, again atomic.Int64
+	longest                          atomic.Int64 // nanoseconds from a 202 to the reply
 
 	mu       sync.Mutex
 	messages []*judge.Message     // guarded by mu; in the order of their 202 within a session
@@ -166,6 +167,7 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 	w.played[rec.Session] = p
 	w.mu.Unlock()
 	w.accepted.Add(1)
+	since := time.Now()
 	repeat := rnd.Float64() < againShare
 	w.waiters.Go(func() {
 		defer done()
@@ -174,6 +176,7 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 			rec.Status, rec.Text = r.Status, r.Text
 			w.mu.Unlock()
 			w.answered.Add(1)
+			w.took(time.Since(since))
 		}
 	})
 	if repeat {
@@ -185,6 +188,18 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 	}
 	return true
 }
+
+// took notes how long an answer has taken.
+func (w *crowd) took(d time.Duration) {
+	for {
+		had := w.longest.Load()
+		if int64(d) <= had || w.longest.CompareAndSwap(had, int64(d)) {
+			return
+		}
+	}
+}
+
+func (w *crowd) slowest() time.Duration { return time.Duration(w.longest.Load()) }
 
 func eventID(a client.Accepted) string {
 	_, id, _ := strings.Cut(a.ID, "~")

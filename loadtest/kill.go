@@ -31,6 +31,7 @@ type killOptions struct {
 	callback   bool
 	mix        string
 	power      *powerOptions // nil: the disk survives
+	clock      *clockOptions // not nil: nobody is killed, clocks are stepped
 }
 
 const (
@@ -119,6 +120,9 @@ func (b *bench) killJudged(ctx context.Context, o killOptions) error {
 		r.printSessions(p)
 		return errBroken
 	}
+	if o.undisturbed() { // nobody was killed
+		return nil
+	}
 	if err := r.Mix.missing(); err != nil && o.kills >= flightKills {
 		return err
 	}
@@ -128,6 +132,9 @@ func (b *bench) killJudged(ctx context.Context, o killOptions) error {
 	}
 	return nil
 }
+
+// undisturbed says whether no process is killed.
+func (o killOptions) undisturbed() bool { return o.clock != nil || o.power != nil && o.power.full > 0 }
 
 // killRun has the parts of one run.
 type killRun struct {
@@ -141,6 +148,10 @@ type killRun struct {
 	life  []lifetime
 	calls chan struct{} // tells that the model has asked for a tool; lossy; nil where it never does
 	disk  *disk.Disk    // that the home is on; nil: that of this machine
+	steps []clockStep   // of clocks
+	full  []fullTime    // of the disk
+
+	second *daemon.Process // beside the daemon, where clocks are stepped
 }
 
 // lifetime is one kill, and the start after it.
@@ -192,6 +203,12 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		}
 		defer func() { err = errors.Join(err, k.disk.Close()) }()
 	}
+	if o.clock != nil {
+		if err := o.clock.begin(b.dir); err != nil {
+			return r, err
+		}
+		conf.Env = []string{o.clock.clocks[0].Environ()}
+	}
 	if k.home, err = b.homeOf("kill", conf); err != nil {
 		return r, err
 	}
@@ -205,14 +222,31 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		return r, err
 	}
 	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
-	d, err = k.killing(ctx, d)
+	switch {
+	case o.clock != nil:
+		err = k.stepping(ctx)
+	case o.power != nil && o.power.full > 0:
+		err = k.filling(ctx, d)
+	default:
+		d, err = k.killing(ctx, d)
+	}
 	k.crowd.stopSending()
 	if err != nil {
 		k.crowd.abort()
+		for _, p := range []*daemon.Process{k.second, processOf(d)} {
+			if p != nil {
+				p.Kill()
+			}
+		}
 		return r, err
 	}
 	defer d.Kill()
 	rested := k.rest(ctx, d.Started.Add(k.o.settle))
+	if k.second != nil {
+		if err := k.second.Stop(stopTime); err != nil {
+			k.crowd.say(judge.Stuck, "", "the second process: %v", err)
+		}
+	}
 	if err := d.Stop(stopTime); err != nil {
 		k.crowd.say(judge.Stuck, "", "%v", err)
 	}
@@ -256,6 +290,13 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 		}
 	}
 	return d, nil
+}
+
+func processOf(d *running) *daemon.Process {
+	if d == nil {
+		return nil
+	}
+	return d.Process
 }
 
 func (k *killRun) kill(p *daemon.Process) (lifetime, error) {

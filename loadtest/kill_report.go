@@ -38,6 +38,8 @@ type killReport struct {
 	Replay      replayed        `json:"replay"`        // of the journal that is left
 	Mix         *mixReport      `json:"mix,omitempty"` // nil where only plain messages were sent
 	Power       *powerReport    `json:"power,omitempty"`
+	Full        *fullReport     `json:"full,omitempty"`
+	Clock       *clockReport    `json:"clock,omitempty"`
 	Lives       []lifetime      `json:"lives"`
 	Goals       []result.Figure `json:"goals"`
 	journal     []store.Record
@@ -58,7 +60,7 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		return killReport{}, err
 	}
 	r.Verdict = judge.Judge(ev)
-	if k.disk != nil {
+	if k.disk != nil && k.full == nil {
 		r.Power = k.powered(&r.Verdict, ev)
 	}
 	left, err := k.survivors(ctx)
@@ -79,19 +81,35 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 			})
 		}
 	}
+	if k.full != nil {
+		k.filled(&r)
+		k.write(&r)
+		return r, nil
+	}
+	if k.o.clock != nil {
+		k.clocked(&r)
+		k.write(&r)
+		return r, nil
+	}
 	r.times(ev.Journal, k.life)
 	if k.o.mix != mixPlain {
 		r.Mix = k.mixed(ev)
 		r.Verdict.Violations = append(r.Verdict.Violations, r.Mix.violations()...)
 		r.Goals = append(r.Goals, r.Mix.goals()...)
 	}
-	if len(r.Verdict.Violations) > 0 {
-		r.Home = k.home.Dir
-		if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
-			_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
-		}
-	}
+	k.write(&r)
 	return r, nil
+}
+
+// write leaves the verdict beside the home when something is wrong.
+func (k *killRun) write(r *killReport) {
+	if len(r.Verdict.Violations) == 0 {
+		return
+	}
+	r.Home = k.home.Dir
+	if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
+		_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
+	}
 }
 
 func (k *killRun) evidence(journal []store.Record) judge.Evidence {
@@ -154,6 +172,14 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 
 func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
+	switch {
+	case r.Clock != nil:
+		r.Clock.say(p, r)
+		return
+	case r.Full != nil:
+		r.Full.say(p, r)
+		return
+	}
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
 	if r.Power != nil {
 		r.Power.say(p)

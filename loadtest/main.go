@@ -9,6 +9,7 @@
 //	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
 //	                             --mix tools during tool calls
 //	go run ./loadtest power      the same with the power of the disk cut: what was not synced is gone (Linux, root, /dev/fuse)
+//	go run ./loadtest clock      the clocks of two processes are stepped an hour forth and back under load
 //	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
@@ -48,6 +49,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
   power      the same with power cuts: what was not synced is gone too; or, with --full, a disk that fills up and is freed
+  clock      the wall clocks of two processes are stepped by an hour under load: nobody who lives is taken over, nothing is late
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
@@ -86,6 +88,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = killCommand(ctx, rest, p)
 	case "power":
 		err = powerCommand(ctx, rest, p)
+	case "clock":
+		err = clockCommand(ctx, rest, p)
 	case "telegram":
 		err = telegramCommand(ctx, rest, p)
 	case "replay":

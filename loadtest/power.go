@@ -13,6 +13,7 @@ import (
 type powerOptions struct {
 	bin   string // of powerfs
 	names string
+	full  int // how often the disk is filled; 0: its power is cut
 }
 
 // powerCommand kills the daemon and cuts the power of its disk in the same instant, again and again, and judges what is left.
@@ -23,6 +24,7 @@ func powerCommand(ctx context.Context, args []string, p printer) error {
 	fs.IntVar(&o.kills, "cuts", 30, "how often the power is cut")
 	fs.StringVar(&o.power.names, "names", disk.Journal, "which names of files survive: journal (any fsync commits those before it, as ext4\n"+
 		"and XFS do) or strict (their directory has to be synced)")
+	fs.IntVar(&o.power.full, "full", 0, "instead of cuts: how often the disk is filled and freed under a daemon that goes on")
 	finish := o.flags(fs)
 	if err := parse(fs, args); err != nil {
 		return err

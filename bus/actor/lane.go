@@ -30,15 +30,16 @@ type lane[S any] struct {
 	wake   chan struct{} // of size 1: mail or a nudge came
 	claim  atomic.Uint64 // the claim being worked on; claiming while its append is under way
 
-	held  []bus.Bell // not yet settled; their events are part of the fold or of upto
-	upto  uint64     // newest cursor that is known of
-	blind bool       // a bell without an event is in hand: only the journal knows what is new
-	at    folded[S]
-	mine  envelope.Event // the claim that this run appended, while open; else zero
-	gone  uint64         // a claim whose owner has let go
-	tries int            // conflicts in a row
-	asked time.Time      // the machine's clock when it was asked last
-	owed  error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
+	held    []bus.Bell // not yet settled; their events are part of the fold or of upto
+	upto    uint64     // newest cursor that is known of
+	blind   bool       // a bell without an event is in hand: only the journal knows what is new
+	at      folded[S]
+	mine    envelope.Event // the claim that this run appended, while open; else zero
+	claimed time.Time      // just before it was appended
+	gone    uint64         // a claim whose owner has let go
+	tries   int            // conflicts in a row
+	asked   time.Time      // the machine's clock when it was asked last
+	owed    error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
 
 	extended time.Time // when the server was last told that the bells in hand are worked on
 }
@@ -242,6 +243,7 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	l.a.p.Journal.Stamp(&ev)
 	if step.Claim {
 		l.claim.Store(claiming)
+		l.claimed = time.Now()
 	}
 	stored, err := l.append(ctx, ev, appendRetries)
 	if err != nil {

@@ -45,7 +45,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	defer cancel(nil)
 	effect, stop := context.WithTimeout(effect, limit)
 	defer stop()
-	w := &watch{done: l.begin(effect, step), wake: l.wake}
+	w := &watch{done: l.begin(effect, limit), wake: l.wake}
 	progress := time.NewTicker(extendEvery)
 	defer progress.Stop()
 	overdue := time.NewTimer(limit)
@@ -107,8 +107,8 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 }
 
 // begin starts the effect; its outcome comes on the channel.
-func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcome {
-	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
+func (l *lane[S]) begin(ctx context.Context, limit time.Duration) <-chan outcome {
+	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: time.Now().Add(limit)}
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
 		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})
@@ -137,10 +137,11 @@ func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
 }
 
 // stillMine looks at the journal again when much time has passed since the claim was made: a process that was stopped, or
-// whose append took long, may have been taken over, and an effect cannot be called back.
+// whose append took long, may have been taken over, and an effect cannot be called back. Two clocks are asked: that on the wall may
+// be set back meanwhile, and the other stands still while a machine sleeps.
 func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
-	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2; {
-		since = l.a.p.Seams.now()
+	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2 || time.Since(l.claimed) > bus.AckWait/2; {
+		since, l.claimed = l.a.p.Seams.now(), time.Now()
 		if v, err := l.judgeAgain(ctx, step); v != wanted || err != nil {
 			return v, err
 		}

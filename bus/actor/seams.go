@@ -7,10 +7,11 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-// Seams are where a simulation takes the place of the machine that the process runs on. The zero value is that machine.
+// Seams are where others than the machine that the process runs on say what time it is, and in a simulation what chance and the
+// scheduler do. The zero value is that machine.
 type Seams struct {
-	// Now is the clock on the wall, by which events, claims and waits are dated; it may be stepped. How long something takes
-	// is never measured with it. nil: time.Now.
+	// Now is the clock by which events, claims and waits are dated, which all workers should share: bus.Conn.Now. It may be
+	// stepped. How long something takes is never measured with it. nil: time.Now.
 	Now func() time.Time
 	// Rand is chance, in [0, 1): the jitter of delays. nil: math/rand.
 	Rand func() float64

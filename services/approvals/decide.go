@@ -85,7 +85,7 @@ func (s *Service) answerDecide(ctx context.Context, data []byte) (any, error) {
 
 // rule is the machine's ruling on an answer, after the gate was asked where it has to be.
 func (s *Service) rule(ctx context.Context, id session.ID, st approval.State, x approval.Answer) (approval.Ruling, error) {
-	ruling := st.Decide(id, x, now(), s.rules(), nil)
+	ruling := st.Decide(id, x, s.now(), s.rules(), nil)
 	if ruling.Kind != approval.Unheard {
 		return ruling, nil
 	}
@@ -94,7 +94,7 @@ func (s *Service) rule(ctx context.Context, id session.ID, st approval.State, x 
 		s.log.Warn("the gate could not be asked", "session", id, "approval", x.Approval, "error", err)
 		return ruling, nil
 	}
-	return st.Decide(id, x, now(), s.rules(), &verdict), nil
+	return st.Decide(id, x, s.now(), s.rules(), &verdict), nil
 }
 
 // faultOf is the border's name for what did not come to the decision that was asked for, "" for what did.

@@ -106,7 +106,7 @@ func (s *Service) answerGet(ctx context.Context, data []byte) (any, error) {
 		return nil, err
 	}
 	if a, ok := st.Find(strings.ToLower(r.Approval)); ok && a.Asked {
-		return openView(id, a), nil
+		return s.openView(id, a), nil
 	}
 	if o, ok := st.Over(strings.ToLower(r.Approval)); ok {
 		return overView(id, o), nil
@@ -222,7 +222,7 @@ func (l *listing) ofSession(ctx context.Context, id session.ID, all bool) (List,
 		return List{}, err
 	}
 	for _, a := range st.Open {
-		if a.Asked && !l.add(openView(id, a)) {
+		if a.Asked && !l.add(l.s.openView(id, a)) {
 			l.out.More++
 		}
 	}
@@ -247,7 +247,7 @@ func (l *listing) ofAll(ctx context.Context, all bool) (List, error) {
 			l.s.index.close(e.id, e.session) // closed by what became of its call
 			continue
 		}
-		if !l.add(openView(e.session, a)) {
+		if !l.add(l.s.openView(e.session, a)) {
 			l.out.More = len(open) - i
 			break
 		}
@@ -280,7 +280,7 @@ func (l *listing) over(id session.ID, st approval.State, limit int) (added int) 
 	return added
 }
 
-func openView(id session.ID, a approval.Approval) View {
+func (s *Service) openView(id session.ID, a approval.Approval) View {
 	r := a.Request()
 	v := View{
 		Approval: a.ID, Session: id, Status: Open, Turn: r.Turn, Call: r.Call, Tool: r.Tool, Expires: a.Expires,
@@ -296,7 +296,7 @@ func openView(id session.ID, a approval.Approval) View {
 	switch {
 	case a.Over: // the event that says so is on its way
 		v.Status = string(approval.Cancelled)
-	case !now().Before(a.Expires):
+	case !s.now().Before(a.Expires):
 		v.Status = string(approval.Expired)
 	}
 	return v

@@ -158,7 +158,7 @@ func (s *Service) next(st approval.State, v machine.View) machine.Step {
 		return st.Next(v, rules, nil)
 	}
 	heard := s.hear(v.Session, questions)
-	v.Now = now() // asking took a while: an approval may have expired
+	v.Now = s.now() // asking took a while: an approval may have expired
 	return st.Next(v, rules, heard)
 }
 
@@ -176,7 +176,8 @@ func (s *Service) hear(id session.ID, questions []approval.Question) *approval.V
 	return nil
 }
 
-func now() time.Time { return time.Now().UTC().Round(0) }
+// now is the time that all processes share.
+func (s *Service) now() time.Time { return s.conn.Now().UTC().Round(0) }
 
 // Run asks and decides until ctx ends.
 func (s *Service) Run(ctx context.Context) error {

@@ -28,13 +28,13 @@ func (s *Service) keepIndex(ctx context.Context) error {
 		return fmt.Errorf("approvals: %w", err)
 	}
 	lives := s.conn.NATS().Stats().Reconnects
-	if !s.reread(ctx, now().Add(-s.rules().TTL-reach)) {
+	if !s.reread(ctx, s.now().Add(-s.rules().TTL-reach)) {
 		return nil
 	}
 	close(s.index.ready)
 	tick := time.NewTicker(s.every)
 	defer tick.Stop()
-	for looked := now(); ; {
+	for looked := s.now(); ; {
 		s.sweep(ctx)
 		select {
 		case <-ctx.Done():
@@ -47,7 +47,7 @@ func (s *Service) keepIndex(ctx context.Context) error {
 				return nil
 			}
 		}
-		looked = now()
+		looked = s.now()
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *Service) sweep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if now().Sub(e.expires) > leftovers {
+		if s.now().Sub(e.expires) > leftovers {
 			s.index.close(e.id, e.session)
 			continue
 		}

@@ -87,7 +87,7 @@ func (s *Service) admit(id session.ID, d callv1.Dispatched) (t tool.Tool, allowe
 	if !ok {
 		return t, false, fmt.Errorf("there is no tool %s here any more", d.Tool)
 	}
-	allowed, err = admission.Check(s.key, id, d, t.Tool, time.Now())
+	allowed, err = admission.Check(s.key, id, d, t.Tool, s.conn.Now())
 	return t, allowed, err
 }
 

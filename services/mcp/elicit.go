@@ -124,7 +124,8 @@ func (l *link) elicit(ctx context.Context, message string, schema json.RawMessag
 		u.log.Warn("a question of the server cannot be asked", "call", p.call.Call, "error", u.s.redact(err.Error()))
 		return decline, nil, nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, q.Expires)
+	q.Expires = u.s.conn.Now().Add(time.Until(p.due)).UTC().Round(0) // for the others
+	ctx, cancel := context.WithDeadline(ctx, p.due)
 	defer cancel()
 	action, content, err = u.s.ask(ctx, p, q)
 	switch {

@@ -218,7 +218,7 @@ func (u *upstream) admit(id session.ID, d callv1.Dispatched) (catalogue.Target, 
 	if !ok {
 		return target, fmt.Errorf("the server %s has no tool %s any more", u.name, d.Tool)
 	}
-	_, err := admission.Check(u.s.key, id, d, tool, time.Now())
+	_, err := admission.Check(u.s.key, id, d, tool, u.s.conn.Now())
 	return target, err
 }
 

@@ -227,12 +227,12 @@ func (d *drafts) post(ctx context.Context, s session.ID, o *draft) (string, erro
 		return "", errNotNow // with a queue it would be shown before what is owed
 	}
 	journal := d.conn.Journal()
-	claim := deliveryv1.Drafting{Turn: o.Turn, Round: o.Round, Worker: d.conn.Instance(), Deadline: time.Now().Add(draftTime).UTC().Round(0)}
+	claim := deliveryv1.Drafting{Turn: o.Turn, Round: o.Round, Worker: d.conn.Instance(), Deadline: d.conn.Now().Add(draftTime).UTC().Round(0)}
 	cursor, err = journal.Append(ctx, envelope.Event{Session: s, Prev: cursor, Body: claim})
 	if err != nil {
 		return "", err // a conflict, too: there is news of the session, and an answer without a draft is as good
 	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), claim.Deadline)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTime)
 	defer cancel()
 	call, stop := context.WithTimeout(ctx, draftTime/2)
 	receipt, failed := d.presence.Draft(call, s, "", o.words())

@@ -60,7 +60,7 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 	defer cancel()
 	out, err := s.itemOf(call, w, item, claim)
 	if err != nil { // the channel was not called
-		return s.outcome(claim.Ref, channel.Errorf(channel.Retry, "%s", err.Error()), time.Now()), nil
+		return s.outcome(claim.Ref, channel.Errorf(channel.Retry, "%s", err.Error()), s.conn.Now()), nil
 	}
 	receipt, err := sender.Send(call, out)
 	if err == nil {
@@ -69,7 +69,7 @@ func (s *Service) perform(ctx context.Context, w actor.Work[delivery.State]) (en
 	if cause := context.Cause(ctx); errors.Is(cause, actor.ErrFenced) || errors.Is(cause, actor.ErrWithdrawn) {
 		return nil, cause // whatever the sender says, it was cut off, and somebody else decides
 	}
-	return s.outcome(claim.Ref, channel.ErrorOf(err), time.Now()), nil
+	return s.outcome(claim.Ref, channel.ErrorOf(err), s.conn.Now()), nil
 }
 
 // itemOf is what the channel is given. An error means that it was not called.

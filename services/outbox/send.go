@@ -64,7 +64,7 @@ func (s *Service) onSend(ctx context.Context, data []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.send(ctx, r, time.Now())
+	return s.send(ctx, r, s.conn.Now())
 }
 
 // send appends what is to be shown, behind a fold that does not know it yet.

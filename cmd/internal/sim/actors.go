@@ -118,7 +118,7 @@ func (w *world) approvals(k *port) actor.Machine[approval.State] {
 				return s.Next(v, rules, nil)
 			}
 			heard := w.hear(k, v.Session, questions)
-			v.Now = k.life.clock().UTC().Round(0)
+			v.Now = k.clock().UTC().Round(0)
 			return s.Next(v, rules, heard)
 		},
 	}

@@ -45,7 +45,7 @@ func effectOf(s session.ID, claim envelope.Event) actor.Goroutine {
 func (w *world) answer(ctx context.Context, k *port, work actor.Work[turn.State]) (envelope.Body, error) {
 	s := work.State
 	grace := turnRules(w.plan).Limits.Grace
-	left := work.Deadline.Add(-grace).Sub(k.life.clock())
+	left := time.Until(work.Deadline.Add(-grace))
 	g := effectOf(work.Session, work.Claim)
 	if c := s.Compaction; c != nil {
 		r := w.fate("compacts", work.Session, c.ID, c.Claim.Attempt)
@@ -135,7 +135,7 @@ func (w *world) executor(k *port) func(context.Context, envelope.Event, callv1.D
 			return out, nil
 		}
 		r := w.fate("carries out", claim.Session, d.Turn, d.Call, started.Attempt)
-		left := until.Sub(k.life.clock())
+		left := time.Until(until)
 		there, takes, back := between(r, time.Millisecond, 300*time.Millisecond), between(r, time.Millisecond, 5*time.Second), between(r, time.Millisecond, 300*time.Millisecond)
 		if r.IntN(15) == 0 {
 			takes = time.Hour
@@ -190,7 +190,7 @@ func (w *world) send(ctx context.Context, k *port, work actor.Work[delivery.Stat
 		return nil, fmt.Errorf("%s at %d of %s announces no delivery", work.Claim.Type(), work.Claim.Cursor, work.Session)
 	}
 	r := w.fate("sends", work.Session, claim.Delivery, claim.Attempt)
-	left := work.Deadline.Add(-w.limits.Grace).Sub(k.life.clock())
+	left := time.Until(work.Deadline.Add(-w.limits.Grace))
 	there, takes := between(r, time.Millisecond, 200*time.Millisecond), between(r, 5*time.Millisecond, time.Second)
 	n := r.IntN(20)
 	arrives := n > 2
@@ -216,7 +216,7 @@ func (w *world) send(ctx context.Context, k *port, work actor.Work[delivery.Stat
 		return deliveryv1.Failed{Ref: claim.Ref, Reason: "the channel does not take it"}, nil
 	case n == 1:
 		wait := max(w.limits.Backoff(claim.Delivery, claim.Attempt), time.Duration(r.IntN(90))*time.Second)
-		return deliveryv1.Deferred{Ref: claim.Ref, Until: k.life.clock().Add(wait).UTC().Round(0), Reason: "too many"}, nil
+		return deliveryv1.Deferred{Ref: claim.Ref, Until: k.clock().Add(wait).UTC().Round(0), Reason: "too many"}, nil
 	}
 	return deliveryv1.Sent{Ref: claim.Ref, Receipt: "r"}, nil
 }

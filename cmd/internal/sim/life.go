@@ -267,7 +267,7 @@ func (k *port) ports(spec bus.Spec) actor.Ports {
 	p := actor.Ports{
 		Journal: k, Bells: k, Peers: k, Instance: k.instance, Log: silent,
 		Seams: actor.Seams{
-			Now:  k.life.clock,
+			Now:  k.clock,
 			Rand: k.life.rand,
 			Turn: func(g actor.Goroutine) { k.life.turn(k.service, g) },
 		},

@@ -32,6 +32,7 @@ func TestPlantedBugs(t *testing.T) {
 	for name, tam := range map[string]tamper{
 		"a bell is acked before its session is quiet": {bells: func(b actor.Bells) actor.Bells { return eager{b} }},
 		"the journal appends without comparing":       {blind: true},
+		"processes go by their own clocks":            {ownClocks: true},
 		"the gate asks nobody": {trusts: true, judge: func(j call.Judge) call.Judge {
 			return func(q call.Question) call.Verdict {
 				v := j(q)

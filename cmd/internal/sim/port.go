@@ -20,7 +20,30 @@ type port struct {
 	ring  func(bus.Bell) // the loom's; nil while it takes no bells
 	busy  func(bus.ClaimRef) bool
 	nudge func(bus.ClaimRef)
+	told  bool // it knows the server's clock; see bus.Conn.Now
 }
+
+// clock is the time by which it dates things: the server's, which is right, once it is known.
+func (k *port) clock() time.Time {
+	if k.told && !k.life.w.tamper.ownClocks {
+		return time.Now()
+	}
+	return k.life.clock()
+}
+
+// open takes bells from now on, once the server has said what time it is.
+func (k *port) open(ctx context.Context, ring func(bus.Bell)) {
+	switch {
+	case ctx.Err() != nil || k.life.dead.Load():
+	case k.told || k.life.connected():
+		k.told, k.ring = true, ring
+	default:
+		k.life.w.loom.after(reopen, k.life, "open", 0, func() { k.open(ctx, ring) })
+	}
+}
+
+// reopen is how long a connection waits for a server that is away.
+const reopen = 500 * time.Millisecond
 
 // Stamp gives an event its id, which no other has.
 func (k *port) Stamp(e *envelope.Event) {
@@ -36,7 +59,7 @@ func (k *port) Stamp(e *envelope.Event) {
 		e.Source = k.service + "/" + k.instance
 	}
 	if e.Time.IsZero() {
-		e.Time = k.life.clock().UTC().Round(0)
+		e.Time = k.clock().UTC().Round(0)
 	}
 }
 
@@ -123,14 +146,10 @@ func (k *port) Doorbells(ctx context.Context, _ bus.Spec, ring func(bus.Bell)) e
 	if k.life.dead.Load() {
 		return nil
 	}
-	k.life.w.loom.ask(arrival{life: k.life, what: "open", take: func() {
-		if ctx.Err() == nil {
-			k.ring = ring
-		}
-	}})
+	k.life.w.loom.ask(arrival{life: k.life, what: "open", take: func() { k.open(ctx, ring) }})
 	<-ctx.Done()
 	k.life.turn(k.service, actor.Goroutine{Kind: "doorbells"})
-	k.ring = nil
+	k.life.w.loom.ask(arrival{life: k.life, what: "shut", take: func() { k.ring = nil }})
 	return nil
 }
 
@@ -139,6 +158,7 @@ func (k *port) Backlog(ctx context.Context, _ bus.Spec, part func(envelope.Event
 	var all []envelope.Event
 	err := k.life.call(ctx, "backlog", requestTime, func() error {
 		all = k.life.w.server.backlog(k.service, part)
+		k.told = true
 		return nil
 	})
 	if err != nil {

@@ -26,6 +26,9 @@ type server struct {
 	rings   map[string]*consumer // by service
 	timers  map[place]*bell      // that have not rung, and the bells of those that have
 
+	minute time.Duration // the present one
+	set    map[place]int // how often timers were set in it
+
 	down time.Duration // until then it is away
 	full time.Duration // until then it has no room
 }
@@ -58,7 +61,7 @@ type bell struct {
 func newServer(w *world) *server {
 	return &server{
 		w: w, last: map[session.ID]uint64{}, byKey: map[string]uint64{}, threads: map[session.ID]thread.State{},
-		snaps: map[place]bus.Snapshot{}, rings: map[string]*consumer{}, timers: map[place]*bell{},
+		snaps: map[place]bus.Snapshot{}, rings: map[string]*consumer{}, timers: map[place]*bell{}, set: map[place]int{},
 	}
 }
 
@@ -180,9 +183,18 @@ func (s *server) rang(b *bell) {
 	}
 }
 
+// busyTimers is how often no service has a reason to set a session's timer in a minute.
+const busyTimers = 100
+
 // setTimer stores a timer in the place of the one that the session has.
 func (s *server) setTimer(service string, id session.ID, at time.Time) {
 	p := place{service, id}
+	if minute := s.w.loom.now() / time.Minute; s.minute != minute {
+		s.minute, s.set = minute, map[place]int{}
+	}
+	if s.set[p]++; s.set[p] == busyTimers {
+		s.w.wrong("%s sets timers for %s without an end: %d in a minute", service, id, busyTimers)
+	}
 	c := s.rings[service]
 	if old := s.timers[p]; old != nil {
 		delete(c.bells, old.n)

@@ -35,12 +35,13 @@ type world struct {
 
 // tamper plants bugs, to see whether the checker finds them. The zero value plants none.
 type tamper struct {
-	blind  bool // the journal appends whatever the session has by then
-	bells  func(actor.Bells) actor.Bells
-	judge  func(call.Judge) call.Judge
-	turns  func(*actor.Machine[turn.State])
-	outbox func(*actor.Machine[delivery.State])
-	trusts bool // executors do not look whether a person has allowed what they do
+	ownClocks bool // processes go by their own clocks, and not by the server's
+	blind     bool // the journal appends whatever the session has by then
+	bells     func(actor.Bells) actor.Bells
+	judge     func(call.Judge) call.Judge
+	turns     func(*actor.Machine[turn.State])
+	outbox    func(*actor.Machine[delivery.State])
+	trusts    bool // executors do not look whether a person has allowed what they do
 }
 
 func newWorld(p Plan, t *trace, tam tamper) *world {

@@ -17,9 +17,9 @@ type worker struct {
 	user string
 	dial dialer
 	make func(*bus.Conn) (lifecycle.Service, error)
-	made chan struct{} // closed once svc is set
 	// check says why the service could not work on a bus that others take care of; nil where the bus is this process's own.
 	check func(context.Context, *bus.Conn) error
+	made  chan struct{} // closed once svc is set
 
 	svc lifecycle.Service
 }

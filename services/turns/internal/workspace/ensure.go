@@ -67,12 +67,13 @@ func fill(dir string) error {
 		if err != nil {
 			return err
 		}
-		return write(to, text)
+		return through(to, text)
 	})
 }
 
-// write writes a file through: one that is empty after a power failure would pass for what a person wants, for ever.
-func write(path string, text []byte) error {
+// through writes a file and does not come back before it is on the disk: one that is empty after a power failure would pass for what a
+// person wants, for ever.
+func through(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
