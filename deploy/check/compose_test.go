@@ -45,7 +45,7 @@ var targets = []string{"intake", "turns", "tools", "approvals", "builtin", "mcp"
 
 func TestComposeHasAll(t *testing.T) {
 	p := project(t)
-	for _, name := range append(slices.Clone(targets), "n1", "n2", "n3", "topology", "cli", "prometheus", "grafana") {
+	for _, name := range append(slices.Clone(targets), "n1", "n2", "n3", "topology", "cli", "owner", "prometheus", "grafana") {
 		if _, ok := p.Services[name]; !ok {
 			t.Errorf("there is no service %s", name)
 		}
@@ -83,7 +83,7 @@ func TestComposeIsHardened(t *testing.T) {
 		if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) <= drains {
 			bad("stop grace %v", s.StopGracePeriod)
 		}
-		once := name == "topology" || name == "cli"
+		once := name == "topology" || name == "cli" || name == "owner"
 		if h := s.HealthCheck; once != (h == nil || h.Disable) {
 			bad("health check %v", h)
 		}
@@ -123,13 +123,13 @@ func TestComposeSecrets(t *testing.T) {
 			users[ref.Source] = append(users[ref.Source], name)
 		}
 	}
-	for _, name := range append(slices.Clone(targets), "cli") {
+	for _, name := range targets {
 		if got := users[name+".nk"]; !slices.Equal(got, []string{name}) {
 			t.Errorf("the key of %s is had by %v", name, got)
 		}
 	}
 	for secret, want := range map[string][]string{
-		"admin.nk": {"topology"}, "approvals.key": {"approvals"}, "http.token": {"intake"}, "http.key": {"intake"}, "mcp.age": {"mcp"},
+		"admin.nk": {"owner", "topology"}, "cli.nk": {"cli", "owner"}, "approvals.key": {"approvals"}, "http.token": {"intake"}, "http.key": {"intake"}, "mcp.age": {"mcp"},
 		"model.key": {"turns"}, "telegram.token": {"intake", "outbox"}, "grafana.password": {"grafana"},
 		"n1.key": {"n1"}, "n2.key": {"n2"}, "n3.key": {"n3"}, "approvals.pub": {"approvals", "builtin", "mcp"},
 	} {
@@ -153,7 +153,7 @@ func TestComposeNetworks(t *testing.T) {
 			t.Errorf("network %s: there %v, internal %v", name, ok, n.Internal)
 		}
 	}
-	for _, name := range []string{"tools", "approvals", "conversations", "topology", "cli", "n1", "n2", "n3"} {
+	for _, name := range []string{"tools", "approvals", "conversations", "topology", "cli", "owner", "n1", "n2", "n3"} {
 		if _, ok := p.Services[name].Networks["out"]; ok {
 			t.Errorf("%s is on a network that leads out", name)
 		}

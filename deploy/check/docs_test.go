@@ -33,7 +33,7 @@ var (
 	documents = []string{"README.md", "RUNBOOK.md"} //nolint:gochecknoglobals // a constant
 	code      = regexp.MustCompile("(?s)```sh\n(.*?)```|`([^`\n]+)`")
 	link      = regexp.MustCompile(`\]\(([^)#]+)\)`)
-	ours      = regexp.MustCompile(`(?:^|[ /(])(?:jc|jetclaw|docker compose run --rm cli) ((?:-?-?[A-Za-z0-9./:=…*,$()+%-]+ ?)+)`)
+	ours      = regexp.MustCompile(`(?:^|[ /(])(?:jc|jetclaw|docker compose run --rm (?:cli|owner)) ((?:-?-?[A-Za-z0-9./:=…*,$()+%-]+ ?)+)`)
 	word      = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
@@ -118,7 +118,7 @@ func TestNamesInDocuments(t *testing.T) {
 					if strings.HasPrefix(w, "/") { // exec SERVICE COMMAND …
 						break
 					}
-					if _, ok := services[w]; !ok && word.MatchString(w) && !strings.Contains(piece, "run --rm cli") {
+					if _, ok := services[w]; !ok && word.MatchString(w) && !strings.Contains(piece, "run --rm") {
 						t.Errorf("%s: %q: there is no service %s", name, piece, w)
 					}
 				}

@@ -9,14 +9,14 @@ import (
 )
 
 // natsFolder is /etc/nats of a node, as compose mounts it.
-func natsFolder(t *testing.T) (dir string, env []string) {
+func natsFolder(t *testing.T, node string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
 	state := filepath.Join(prepared(t), "compose", "state")
 	for _, f := range []string{"nats.conf", "users.conf", "keys.conf"} {
 		text := readFile(t, filepath.Join(state, "nats", f))
 		text = strings.ReplaceAll(text, `"/etc/nats/tls/ca.crt"`, `"`+filepath.Join(state, "tls", "ca.crt")+`"`)
-		text = strings.ReplaceAll(text, `"/etc/nats/tls/tls.`, `"`+filepath.Join(state, "tls", "n1."))
+		text = strings.ReplaceAll(text, `"/etc/nats/tls/tls.`, `"`+filepath.Join(state, "tls", node+"."))
 		text = strings.ReplaceAll(text, `"/data"`, `"`+filepath.Join(dir, "data")+`"`)
 		if strings.Contains(text, "/etc/nats") {
 			t.Fatalf("%s: a path that this test does not know:\n%s", f, text)
@@ -28,7 +28,7 @@ func natsFolder(t *testing.T) (dir string, env []string) {
 
 // TestNATSConfiguration is nats-server -t, with keys and certificates as ./prepare makes them.
 func TestNATSConfiguration(t *testing.T) {
-	dir, env := natsFolder(t)
+	dir, env := natsFolder(t, "n1")
 	c := exec.Command(natsServerPath(t), "-t", "-c", filepath.Join(dir, "nats.conf"))
 	c.Env = env
 	if out := run(t, c); !strings.Contains(out, "valid") {
