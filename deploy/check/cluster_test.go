@@ -311,7 +311,7 @@ func TestComposeHouseRuns(t *testing.T) {
 		t.Errorf("the workspace holds %q", got)
 	}
 	// One that asks a person, who allows it: approvals signs, builtin believes it.
-	if status, text := send("3", `!tool remember {"note":"signed"}`); status != "awaiting_approval" {
+	if status, text := send("3", `!tool remember {"text":"signed"}`); status != "awaiting_approval" {
 		t.Errorf("%s: %s", status, text)
 	}
 	if out, err := h.service("cli", "", "approvals", "list").CombinedOutput(); err != nil || !strings.Contains(string(out), "remember") {
@@ -335,6 +335,9 @@ func TestComposeHouseRuns(t *testing.T) {
 		p.stop(t, drains+5*time.Second)
 	}
 	for _, p := range nodes {
+		if strings.Contains(p.out.String(), "TLS route handshake error") {
+			t.Errorf("%s does not know another node by its certificate:\n%s", p.name, p.out)
+		}
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	}

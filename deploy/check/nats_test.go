@@ -23,7 +23,7 @@ func natsFolder(t *testing.T, node string) (dir string, env []string) {
 		}
 		writeFile(t, filepath.Join(dir, f), text)
 	}
-	return dir, append(os.Environ(), "NATS_NAME=n1", "NATS_ROUTES=[tls://n1:6222, tls://n2:6222, tls://n3:6222]", "NATS_MAX_STORE=1GB", "NATS_MONITOR=127.0.0.1:8222")
+	return dir, append(os.Environ(), "NATS_NAME=n1", "NATS_ADVERTISE=n1:6222", "NATS_ROUTES=[tls://n1:6222, tls://n2:6222, tls://n3:6222]", "NATS_MAX_STORE=1GB", "NATS_MONITOR=127.0.0.1:8222")
 }
 
 // TestNATSConfiguration is nats-server -t, with keys and certificates as ./prepare makes them.
