@@ -23,14 +23,14 @@ type deciders struct {
 }
 
 const (
-	decidePause   = 150 * time.Millisecond
-	decideTime    = 8 * time.Second
-	allowShare    = 0.7
-	twiceShare    = 0.25 // of the answers are followed by another one at once
-	lateShare     = 0.1  // of the looks are followed by an answer to something settled
-	leaveShare    = 0.3  // of what is open is left for the next look
-	settledMost   = 200
-	overBus       = 0.4 // of the answers come as from a command line
+	decidePause = 150 * time.Millisecond
+	decideTime  = 8 * time.Second
+	allowShare  = 0.7
+	twiceShare  = 0.25 // of the answers are followed by another one at once
+	lateShare   = 0.1  // of the looks are followed by an answer to something settled
+	leaveShare  = 0.3  // of what is open is left for the next look
+	settledMost = 200
+	overBus     = 0.4 // of the answers come as from a command line
 )
 
 // decideAll looks again and again at what is open, until ctx ends.

@@ -195,7 +195,9 @@ func nodeKill(n *cluster.NATS, i int) (begin, undo func()) {
 	return n.Nodes[i].Kill, func() { _ = n.Nodes[i].Start() }
 }
 
-func nodePause(n *cluster.NATS, i int) (begin, undo func()) { return n.Nodes[i].Pause, n.Nodes[i].Resume }
+func nodePause(n *cluster.NATS, i int) (begin, undo func()) {
+	return n.Nodes[i].Pause, n.Nodes[i].Resume
+}
 
 // nodeRoutes does something to what a server has to do with the others.
 func nodeRoutes(f wire.Fault) func(n *cluster.NATS, i int) (begin, undo func()) {

@@ -12,8 +12,8 @@ import (
 type Decision struct {
 	Approval string          `json:"approval"`
 	Decision callv1.Decision `json:"decision"`
-	Entitled   bool            `json:"entitled"` // whoever gave it may decide
-	Won      bool            `json:"won"`        // they were told that theirs is the one that counts
+	Entitled bool            `json:"entitled"` // whoever gave it may decide
+	Won      bool            `json:"won"`      // they were told that theirs is the one that counts
 }
 
 // approval is one question to a person in the journal.

@@ -16,7 +16,7 @@ type call struct {
 	turn       string
 	tool       string
 	line       string // what it was to write, "" for nothing
-	waits      bool // for a person
+	waits      bool   // for a person
 	dispatched bool
 	attempts   int  // claims so far
 	done       bool // it has an outcome, or was denied
