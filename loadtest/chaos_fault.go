@@ -6,6 +6,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/loadtest/cluster"
 	"github.com/jetclaw/jetclaw/loadtest/wire"
 	"github.com/jetclaw/jetclaw/schemas/subject"
@@ -166,14 +167,16 @@ func anyNode(_ context.Context, p *parade) int { return p.rnd.IntN(len(p.k.clust
 const leaderTime = 2 * time.Second // to ask who leads
 
 // journalLeader is the server that leads the journal, as the servers say; -1 when nobody knows.
-func journalLeader(ctx context.Context, p *parade) int {
+func journalLeader(ctx context.Context, p *parade) int { return leaderOf(ctx, p.k.admin, p.k.cluster) }
+
+func leaderOf(ctx context.Context, admin *bus.Conn, k *cluster.Cluster) int {
 	ctx, cancel := context.WithTimeout(ctx, leaderTime)
 	defer cancel()
-	st, err := p.k.admin.JetStream().Stream(ctx, subject.Journal)
+	st, err := admin.JetStream().Stream(ctx, subject.Journal)
 	if err != nil || st.CachedInfo().Cluster == nil {
 		return -1
 	}
-	return p.k.cluster.Node(st.CachedInfo().Cluster.Leader)
+	return k.Node(st.CachedInfo().Cluster.Leader)
 }
 
 // consumerLeader is the server that leads the doorbells of the turns.

@@ -63,7 +63,7 @@ func newNATS(o Options, users string) (*NATS, error) {
 		n.Nodes = append(n.Nodes, x)
 	}
 	for i := range n.Nodes {
-		for j := i + 1; j < len(n.Nodes); j++ {
+		for j := i + 1; j < len(n.Nodes) && !o.Direct; j++ {
 			p, err := wire.Listen("127.0.0.1:0", n.Nodes[j].routes)
 			if err != nil {
 				n.close()
@@ -99,7 +99,11 @@ func (n *NATS) write(i int, sync, users string) error {
 	if len(n.Nodes) > 1 {
 		fmt.Fprintf(&b, "cluster {\n  name: jetclaw\n  listen: %q\n  advertise: %q\n  no_advertise: true\n  routes: [", x.routes, nowhere)
 		for j := i + 1; j < len(n.Nodes); j++ {
-			fmt.Fprintf(&b, "%q, ", "nats://"+n.pairs[[2]int{i, j}].Addr())
+			to := n.Nodes[j].routes
+			if p := n.pairs[[2]int{i, j}]; p != nil {
+				to = p.Addr()
+			}
+			fmt.Fprintf(&b, "%q, ", "nats://"+to)
 		}
 		if i == len(n.Nodes)-1 {
 			fmt.Fprintf(&b, "%q", "nats://"+x.routes) // its own, which it ignores: one has to be there

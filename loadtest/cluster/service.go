@@ -22,6 +22,7 @@ type Service struct {
 	Links  []*wire.Proxy // to each NATS server, in their order
 
 	binary, creds string
+	direct        string          // URLs of the servers, where there are no proxies
 	process       *daemon.Process // nil when it does not run
 	paused        bool
 	from          int64 // where its log began with this start
@@ -45,6 +46,9 @@ func (s *Service) Start() error {
 	var urls []string
 	for _, l := range s.Links {
 		urls = append(urls, "nats://"+l.Addr())
+	}
+	if len(urls) == 0 {
+		urls = []string{s.direct}
 	}
 	p, err := daemon.Start(s.binary, s.Home, "--target", s.Target, "--nats", strings.Join(urls, ","), "--creds", s.creds)
 	if err != nil {
