@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,6 +36,8 @@ func faultKinds() []faultKind {
 		{"slow-consumer", 3, onService(3*second, 15*second, links(wire.Fault{Down: wire.Way{Slow: 6000}}, false))},
 		{"reset", 3, onService(0, 0, links(wire.Fault{}, true))},
 		{"refuse", 1, onService(second, 8*second, links(wire.Fault{Refuse: true}, true))},
+
+		{"rewrite", 2, rewrite},
 
 		{"nats-kill", 3, onNode(anyNode, 0, 8*second, nodeKill)},
 		{"nats-pause", 2, onNode(anyNode, second/5, 15*second, nodePause)},
@@ -146,7 +150,9 @@ func (p *parade) mayHitNode() bool {
 }
 
 // onNode does something to one of the servers.
-func onNode(which func(context.Context, *parade) int, least, most time.Duration, do func(*cluster.NATS, int) (begin, undo func())) func(context.Context, *parade) *strike {
+func onNode(
+	which func(context.Context, *parade) int, least, most time.Duration, do func(*cluster.NATS, int) (begin, undo func()),
+) func(context.Context, *parade) *strike {
 	return func(ctx context.Context, p *parade) *strike {
 		if !p.mayHitNode() {
 			return nil
@@ -263,4 +269,56 @@ func natsKillAll(_ context.Context, p *parade) *strike {
 		}
 	}
 	return s
+}
+
+const (
+	rewriteEach = 20 * time.Millisecond
+	comment     = "# written again\n"
+)
+
+// rewrite has somebody save the configuration of a process that watches it again and again, now whole and now in two halves.
+func rewrite(_ context.Context, p *parade) *strike {
+	list := p.k.cluster.Of("mcp")
+	s := list[p.rnd.IntN(len(list))]
+	file := filepath.Join(s.Home.Dir, "jetclaw.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	return &strike{
+		Target: s.Name, holds: []string{s.Name + " yaml"}, span: p.span(2*time.Second, 10*time.Second),
+		begin: func() {
+			go func() {
+				defer close(stopped)
+				save(file, text, stop)
+			}()
+		},
+		undo: func() {
+			close(stop)
+			<-stopped
+			_ = os.WriteFile(file, text, 0o600)
+		},
+	}
+}
+
+func save(file string, text []byte, stop <-chan struct{}) {
+	tick := time.NewTicker(rewriteEach)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+		if i%2 == 0 {
+			_ = os.WriteFile(file, append([]byte(comment), text...), 0o600)
+			continue
+		}
+		if f, err := os.Create(file); err == nil {
+			_, _ = f.Write(text[:len(text)/2])
+			_, _ = f.Write(text[len(text)/2:])
+			_ = f.Close()
+		}
+	}
 }

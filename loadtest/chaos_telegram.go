@@ -39,12 +39,14 @@ type asker struct {
 const (
 	chatters       = 10
 	chatterGroups  = 2
-	askerRooms     = 3
+	askerRooms     = 5
 	firstAsker     = 700_000_000
 	firstAskerRoom = -1_002_000_000_000
 	updatesASecond = 1.5 // of all chatters together
-	askPause       = 2 * time.Second
-	tapsMost       = 3 // of one question
+	askPause       = 12 * time.Second // a bot may say twenty things a minute in a group, and each question comes to about four
+	tapPause       = 500 * time.Millisecond
+	tapsMost       = 2 // of one question by its owner
+	strayMost      = 1 // by strangers
 	strangerShare  = 0.35
 )
 
@@ -97,11 +99,11 @@ func (m *messengers) write(ctx context.Context, d *deciders, run string, span ti
 }
 
 func (a *asker) live(ctx context.Context, fake *faketelegram.Server, d *deciders, run string, until time.Time) {
-	for n, next := 0, time.Now(); wait(ctx, askPause/4); {
+	for n, next := 0, time.Now(); wait(ctx, tapPause); {
 		if now := time.Now(); now.Before(until) && now.After(next) {
 			mk := marker.New(run+"a", a.n, n)
 			fake.Say("", a.room, a.owner, mk+" "+callAsk(mk)+"please")
-			next = now.Add(askPause + time.Duration(a.rnd.Float64()*float64(2*askPause)))
+			next = now.Add(askPause + time.Duration(a.rnd.Float64()*float64(askPause)))
 			n++
 		}
 		for _, msg := range fake.Messages(a.room.ID) {
@@ -127,6 +129,9 @@ func (a *asker) tap(fake *faketelegram.Server, d *deciders, msg faketelegram.Mes
 	who, entitled := a.owner, true
 	if a.rnd.Float64() < strangerShare {
 		who, entitled = a.stranger, false
+		if a.pressed["stray "+b.Approval]++; a.pressed["stray "+b.Approval] > strayMost {
+			return
+		}
 	} else if a.pressed[b.Approval]++; a.pressed[b.Approval] > tapsMost {
 		return
 	}

@@ -157,11 +157,7 @@ func (c *Cluster) lend(dir string, users ...string) error {
 		return err
 	}
 	for _, u := range users {
-		seed, err := os.ReadFile(c.key(u))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, u+".nk"), seed, 0o600)
-		}
-		if err != nil {
+		if err := os.Link(c.key(u), filepath.Join(dir, u+".nk")); err != nil {
 			return fmt.Errorf("key of %s: %w", u, err)
 		}
 	}
@@ -219,14 +215,14 @@ func (c *Cluster) Heal(ctx context.Context) error {
 	}
 	for _, x := range c.Nodes {
 		x.Resume()
-		x.Ended()
+		x.reap()
 		if err := x.Start(); err != nil {
 			return err
 		}
 	}
 	for _, s := range c.Services {
 		s.Resume()
-		s.Ended()
+		s.reap()
 		if err := s.Start(); err != nil {
 			return err
 		}

@@ -44,7 +44,9 @@ type Node struct {
 // NATS is a cluster of servers. Its methods are for one goroutine.
 type NATS struct {
 	Nodes []*Node
-	pairs map[[2]int]*wire.Proxy // of the routes, by the numbers of both: the lower one connects. Connections in both directions would be reduced to one by the servers, with what is under way on the other
+	// pairs are the proxies of the routes, by the numbers of both: the lower one connects. If both did, the servers would close one of
+	// the connections, with what is under way on it.
+	pairs map[[2]int]*wire.Proxy
 }
 
 // newNATS writes the configuration of the servers and starts the proxies between them. users are lines of
@@ -145,20 +147,28 @@ func (x *Node) Start() error {
 }
 
 // Ended says whether it has ended by itself, and forgets it then.
-func (x *Node) Ended() (how error, ended bool) {
+func (x *Node) Ended() (how string, ended bool) {
 	if x.process == nil {
-		return nil, false
+		return "", false
 	}
 	select {
 	case <-x.process.Done():
-		if how = x.process.Err(); how == nil {
-			how = errors.New("exit code 0")
-		}
+		how = endOf(x.process)
 		x.process = nil
 		return how, true
 	default:
-		return nil, false
+		return "", false
 	}
+}
+
+func (x *Node) reap() { _, _ = x.Ended() }
+
+// endOf says how a process has ended.
+func endOf(p *daemon.Process) string {
+	if err := p.Err(); err != nil {
+		return err.Error()
+	}
+	return "exit code 0"
 }
 
 // Kill ends it at once.
