@@ -132,7 +132,7 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 			}
 			var err error
 			if cc, err = k.open(ctx); err != nil && ctx.Err() == nil {
-				k.c.log.Error("no doorbells: their consumer is gone; `jetclaw run` makes it at its start",
+				k.c.log.Error("no doorbells: their consumer is gone; `jetclaw topology apply`, or a start of the embedded server, makes it",
 					"consumer", k.durable, "stream", k.stream, "error", err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"time"
@@ -101,7 +102,7 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	refers := body.blob != "" || len(filesOf(e.Body)) > 0
 	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
 	began := time.Now()
-	for range factTries {
+	for try := range factTries {
 		ack, err := j.publish(ctx, e, body, msgID)
 		if err == nil {
 			if e.Cursor = ack.Sequence; !ack.Duplicate {
@@ -114,7 +115,10 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 			j.c.hooks.Appended(e, began, err)
 			return 0, err
 		}
-		if e.Prev = c.Last; !c.Known {
+		if e.Prev = c.Last; !c.Known { // of several that are under way at once none may get through
+			if err := stagger(ctx, try); err != nil {
+				return 0, err
+			}
 			if e.Prev, err = j.Last(ctx, e.Session); err != nil {
 				return 0, err
 			}
@@ -127,6 +131,19 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	}
 	return 0, fault.New(fault.Busy, "append to %s: it changed %d times meanwhile; try again", e.Session, factTries)
 }
+
+// stagger waits for a moment by chance, the longer the more often: who collides at once with the same others does so again.
+func stagger(ctx context.Context, try int) error {
+	longest := min(time.Millisecond<<min(try, 6), longestStagger)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(rand.N(longest)):
+		return nil
+	}
+}
+
+const longestStagger = 40 * time.Millisecond
 
 // payload is an encoded body, or a reference to it.
 type payload struct {

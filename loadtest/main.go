@@ -19,6 +19,7 @@
 //	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
 //	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
 //	                             is told everything, once and in order, after the daemon was killed
+//	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
 //	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
 //	                             is anything lost, doubled, out of order, executed twice or stuck?
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
@@ -54,6 +55,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
+  cluster    turns on a NATS cluster, every service a process of its own; fail-over of workers and of NATS servers
   chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
@@ -98,6 +100,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = mcpCommand(ctx, rest, p)
 	case "bridge":
 		err = bridgeCommand(ctx, rest, p)
+	case "cluster":
+		err = clusterCommand(ctx, rest, p)
 	case "chaos":
 		err = chaosCommand(ctx, rest, p)
 	case fakemcp.Command:
