@@ -37,7 +37,11 @@ func Start(bin string, h Home) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log of the daemon: %w", err)
 	}
-	cmd := exec.CommandContext(context.Background(), bin, "run") // ended by Kill or Stop only, and with this process
+	args := []string{"run"}
+	if h.Monitor != "" {
+		args = append(args, "--monitor", h.Monitor)
+	}
+	cmd := exec.CommandContext(context.Background(), bin, args...) // ended by Kill or Stop only, and with this process
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.environ(), log, log
 	p, err := start(cmd)
 	if err != nil {
