@@ -19,6 +19,7 @@
 //	                             is told everything, once and in order, after the daemon was killed
 //	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
 //	                             after the warm-up
+//	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -51,6 +52,7 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
   soak       steady work of all kinds for long; fails when something grows without end
+  prober     write, wait, read and check for ever, against a running jetclaw; with metrics
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -90,6 +92,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = mcpCommand(ctx, rest, p)
 	case "bridge":
 		err = bridgeCommand(ctx, rest, p)
+	case "prober":
+		err = proberCommand(ctx, rest, p)
 	case "soak":
 		err = soakCommand(ctx, rest, p)
 	case fakemcp.Command:

@@ -78,7 +78,7 @@ func (r *soakReport) finish(events int) {
 		l := stat.LineOf(turns, y)
 		s := slope{ID: g.id, Per: g.per, Line: l, Bound: g.bound}
 		r.Slopes = append(r.Slopes, s)
-		per := "a turn"
+		per := "turn"
 		if g.per > 1 {
 			per = result.Number(g.per) + " turns"
 		}
@@ -92,7 +92,9 @@ func (r *soakReport) finish(events int) {
 		r.Replay.goal(events))
 }
 
-func (s slope) bounded() bool { return (s.Line.Slope-2*s.Line.Error)*s.Per <= s.Bound && !math.IsNaN(s.Line.Slope) }
+func (s slope) bounded() bool {
+	return (s.Line.Slope-2*s.Line.Error)*s.Per <= s.Bound && !math.IsNaN(s.Line.Slope)
+}
 
 func (r soakReport) all() []result.Figure      { return r.Goals }
 func (r soakReport) promises() []result.Figure { return r.Goals }

@@ -26,7 +26,7 @@ type Config struct {
 	Context  int    // tokens that a request may have; 0: the daemon's own default
 	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
 
-	Monitor  string // where the daemon is to serve its metrics; "": nowhere
+	Monitor string // where the daemon is to serve its metrics; "": nowhere
 
 	Telegram *Telegram   // nil for none
 	MCP      []MCPServer // in the order of the file
