@@ -19,6 +19,8 @@
 //	                             is told everything, once and in order, after the daemon was killed
 //	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
 //	                             after the warm-up
+//	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
+//	go run ./loadtest report     all figures of the design's table and a paper of what sessions cost, into loadtest/RESULTS.md
 //	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
@@ -52,6 +54,8 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
   soak       steady work of all kinds for long; fails when something grows without end
+  sizes      what many sessions on the disk cost, beside a bare server
+  report     the figures of the design's table, into loadtest/RESULTS.md
   prober     write, wait, read and check for ever, against a running jetclaw; with metrics
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
@@ -92,6 +96,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = mcpCommand(ctx, rest, p)
 	case "bridge":
 		err = bridgeCommand(ctx, rest, p)
+	case "sizes":
+		err = sizesCommand(ctx, rest, p)
+	case "report":
+		err = reportCommand(ctx, rest, p)
 	case "prober":
 		err = proberCommand(ctx, rest, p)
 	case "soak":
@@ -104,6 +112,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
 		err = floor.ServeAppend(ctx, in, out)
+	case floor.OpenCommand:
+		err = floor.ServeOpen(ctx, in, out)
 	case floor.ScanCommand:
 		err = floor.ServeScan(ctx, in, out)
 	case floor.WebCommand:
