@@ -22,6 +22,11 @@
 //	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
 //	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
 //	                             is anything lost, doubled, out of order, executed twice or stuck?
+//	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
+//	                             after the warm-up
+//	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
+//	go run ./loadtest report     all figures of the design's table and a paper of what sessions cost, into loadtest/RESULTS.md
+//	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -57,6 +62,10 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
   cluster    turns on a NATS cluster, every service a process of its own; fail-over of workers and of NATS servers
   chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
+  soak       steady work of all kinds for long; fails when something grows without end
+  sizes      what many sessions on the disk cost, beside a bare server
+  report     the figures of the design's table, into loadtest/RESULTS.md
+  prober     write, wait, read and check for ever, against a running jetclaw; with metrics
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -104,6 +113,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = clusterCommand(ctx, rest, p)
 	case "chaos":
 		err = chaosCommand(ctx, rest, p)
+	case "sizes":
+		err = sizesCommand(ctx, rest, p)
+	case "report":
+		err = reportCommand(ctx, rest, p)
+	case "prober":
+		err = proberCommand(ctx, rest, p)
+	case "soak":
+		err = soakCommand(ctx, rest, p)
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
 	case "fakemodel":
@@ -112,6 +129,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
 		err = floor.ServeAppend(ctx, in, out)
+	case floor.OpenCommand:
+		err = floor.ServeOpen(ctx, in, out)
 	case floor.ScanCommand:
 		err = floor.ServeScan(ctx, in, out)
 	case floor.WebCommand:
