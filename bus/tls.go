@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -31,8 +30,7 @@ func tlsHint(o ConnOptions, err error) string {
 		}
 		return "the server's certificate " + nameOf(bad.Cert) + " cannot be used"
 	}
-	if alert, ok := errors.AsType[tls.AlertError](err); ok || strings.Contains(err.Error(), "remote error: tls:") {
-		_ = alert
+	if strings.Contains(err.Error(), "remote error: tls:") { // an alert: crypto/tls has no type for those of the other side
 		if o.TLS == nil || len(o.TLS.Certificates) == 0 {
 			return "the server wants a certificate of ours: --tls-cert and --tls-key (remote.tls.cert, .key)"
 		}
