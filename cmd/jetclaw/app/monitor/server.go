@@ -81,7 +81,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.http.Shutdown(end); err != nil {
 		_ = s.http.Close() // somebody reads slowly: nothing is lost with them
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("%s: %w", s.what, err)
+	}
 	return nil
 }
 

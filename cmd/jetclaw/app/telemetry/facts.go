@@ -75,6 +75,7 @@ func (f *facts) message(s session.ID, b messagev1.Event) {
 	switch b.(type) {
 	case messagev1.Received, messagev1.Edited, messagev1.Refused, messagev1.Quarantined:
 		f.messages.with(channelOf(s), verb(b)).Inc()
+	case messagev1.Control, messagev1.Decision, messagev1.PermissionAnswer, messagev1.Reacted: // events that are counted by type
 	}
 }
 
@@ -103,6 +104,7 @@ func (f *facts) turn(p *Process, b turnv1.Event) {
 		f.spent(p, b.Model, b.Usage, nil)
 	case turnv1.CompactionFailed:
 		f.spent(p, b.Model, b.Usage, nil)
+	case turnv1.CompactionStarted, turnv1.Forked, turnv1.SessionConfigured, turnv1.SessionDeleted, turnv1.SessionReset:
 	}
 }
 
@@ -128,5 +130,6 @@ func (f *facts) call(b callv1.Event) {
 		f.decisions.with(verb(b)).Inc()
 	case callv1.Completed:
 		f.calls.with(b.Executor, string(b.Outcome)).Inc()
+	case callv1.Asked, callv1.Started:
 	}
 }

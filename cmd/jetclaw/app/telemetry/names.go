@@ -1,5 +1,7 @@
 package telemetry
 
+import "slices"
+
 // Conventions is the release of OpenTelemetry's semantic conventions that names are taken from. It is the last one of the
 // main repository that has GenAI and MCP: nothing of them is stable, and they have moved since. Prometheus spells a
 // name of theirs with underscores, with the unit behind it.
@@ -30,7 +32,7 @@ type Metric struct {
 // The metrics of the conventions.
 const (
 	ModelDuration   = "gen_ai_client_operation_duration_seconds"
-	ModelTokens     = "gen_ai_client_token_usage"
+	ModelTokens     = "gen_ai_client_token_usage" //nolint:gosec // tokens of a model
 	ModelFirstChunk = "gen_ai_client_operation_time_to_first_chunk_seconds"
 	MCPDuration     = "mcp_client_operation_duration_seconds"
 )
@@ -91,7 +93,7 @@ const (
 	LabelOperation = "gen_ai_operation_name"
 	LabelProvider  = "gen_ai_provider_name"
 	LabelModel     = "gen_ai_request_model"
-	LabelTokenType = "gen_ai_token_type"
+	LabelTokenType = "gen_ai_token_type" //nolint:gosec // tokens of a model
 	LabelErrorType = "error_type"
 	LabelMethod    = "mcp_method_name"
 
@@ -130,10 +132,23 @@ func Table() []Metric {
 	consumer := []string{LabelStream, LabelConsumer}
 	model := []string{LabelOperation, LabelProvider, LabelModel}
 	return []Metric{
-		{ModelDuration, Histogram, "s", "How long calls of models took.", []string{LabelOperation, LabelProvider, LabelModel, LabelErrorType}, durations, "gen_ai.client.operation.duration"},
-		{ModelTokens, Histogram, "{token}", "Tokens of a model's call, as the provider counts them.", []string{LabelOperation, LabelProvider, LabelModel, LabelTokenType}, tokens, "gen_ai.client.token.usage"},
-		{ModelFirstChunk, Histogram, "s", "How long models took to say the first of an answer that is streamed.", model, chunks, "gen_ai.client.operation.time_to_first_chunk"},
-		{MCPDuration, Histogram, "s", "How long requests to MCP servers took.", []string{LabelMethod, LabelExecutor, LabelErrorType}, mcpTimes, "mcp.client.operation.duration"},
+		{
+			ModelDuration, Histogram, "s", "How long calls of models took.",
+			slices.Concat(model, []string{LabelErrorType}), durations, "gen_ai.client.operation.duration",
+		},
+		{
+			ModelTokens, Histogram, "{token}", "Tokens of a model's call, as the provider counts them.",
+			slices.Concat(model, []string{LabelTokenType}), tokens, "gen_ai.client.token.usage",
+		},
+		{
+			ModelFirstChunk, Histogram, "s", "How long models took to say the first of an answer that is streamed.",
+			model, chunks, "gen_ai.client.operation.time_to_first_chunk",
+		},
+		{
+			MCPDuration, Histogram, "s", "How long requests to MCP servers took.",
+			[]string{LabelMethod, LabelExecutor, LabelErrorType},
+			mcpTimes, "mcp.client.operation.duration",
+		},
 
 		{BuildInfo, Gauge, "1", "Always 1; its labels say which jetclaw this is.", []string{LabelVersion, LabelGo}, nil, ""},
 		{Ready, Gauge, "1", "1 when /readyz says 200.", nil, nil, ""},
@@ -194,8 +209,8 @@ const (
 	AttrAgent          = "gen_ai.agent.name"
 	AttrTool           = "gen_ai.tool.name"
 	AttrToolCall       = "gen_ai.tool.call.id"
-	AttrInputTokens    = "gen_ai.usage.input_tokens"
-	AttrOutputTokens   = "gen_ai.usage.output_tokens"
+	AttrInputTokens    = "gen_ai.usage.input_tokens"  //nolint:gosec // tokens of a model
+	AttrOutputTokens   = "gen_ai.usage.output_tokens" //nolint:gosec // tokens of a model
 	AttrCacheRead      = "gen_ai.usage.cache_read.input_tokens"
 	AttrCacheWrite     = "gen_ai.usage.cache_creation.input_tokens"
 	AttrErrorType      = "error.type"

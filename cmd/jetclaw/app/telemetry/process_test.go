@@ -234,7 +234,7 @@ func TestEveryNameIsTold(t *testing.T) {
 			t.Errorf("%s has the labels %v, not %v", one.name, labels, m.Labels)
 		}
 	}
-	// What only a connection can tell is told where there is one: see TestBuses.
+	// What only a connection can tell is told where there is one: see TestWhatNATSIsAsked.
 	fromNATS := []string{
 		BusConnected, BusReconnects, ConsumerPending, ConsumerAckPending, ConsumerAckLimit, ConsumerRedelivered, ConsumerPaused,
 		JournalBytes, JournalLimit, JournalMessages, DeadLetters,

@@ -187,7 +187,7 @@ func valueOf(v attribute.Value) value {
 		}
 		return value{Array: &list}
 	default: // the others are written as they print
-		s := v.Emit()
+		s := v.String()
 		return value{String: &s}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -102,8 +103,7 @@ func (e *Exporter) send(ctx context.Context, spans []sdk.ReadOnlySpan) (rejected
 	waits := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstWait), backoff.WithMaxInterval(longestWait), backoff.WithMaxElapsedTime(0))
 	for {
 		rejected, again, err := e.post(ctx, body)
-		var passing *passingError
-		if !errors.As(err, &passing) {
+		if _, passing := errors.AsType[*passingError](err); !passing {
 			return rejected, err
 		}
 		wait := waits.NextBackOff()
@@ -158,9 +158,7 @@ func (e *Exporter) post(ctx context.Context, body []byte) (rejected uint64, agai
 	if err != nil {
 		return 0, 0, err
 	}
-	for name, values := range e.config.Headers {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, e.config.Headers)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "jetclaw-otlp")
 	if e.config.Gzip {
