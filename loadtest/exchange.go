@@ -38,7 +38,10 @@ type exchanged struct {
 	PerSecond float64
 }
 
-const replyPatience = 30 * time.Second
+const (
+	replyPatience = 30 * time.Second
+	exchangeLimit = time.Minute // a message that waits for longer is stuck
+)
 
 // drive runs the loop; the first exchange that goes wrong ends it.
 func (x exchanges) drive(ctx context.Context, c *client.Client) (exchanged, error) {
@@ -107,11 +110,13 @@ func exchange(ctx context.Context, c *client.Client, msg client.Message, m strin
 	if err != nil {
 		return fmt.Errorf("send %s: %w", m, err)
 	}
-	for {
+	for began := time.Now(); ; {
 		r, err := c.Wait(ctx, a.ID, replyPatience)
 		switch {
 		case err != nil:
 			return fmt.Errorf("reply to %s: %w", m, err)
+		case r.Status == "pending" && time.Since(began) > exchangeLimit:
+			return fmt.Errorf("reply to %s: none within %s", m, exchangeLimit)
 		case r.Status == "pending":
 			continue
 		case r.Status != "completed" || !strings.Contains(r.Text, m+" "):

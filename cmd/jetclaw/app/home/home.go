@@ -16,6 +16,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -89,13 +90,36 @@ func (h Home) Create() error {
 
 // writeFile replaces a file at once: a reader sees the old content or the new, and a crash leaves one of them.
 func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	temp, err := beside(path, data)
 	if err != nil {
 		return err
 	}
+	return os.Rename(temp, path)
+}
+
+// makeFile makes a file with a secret, unless one is there: of several processes that make it at the same time one does, and the
+// others have to read what that has written.
+func makeFile(path string, data []byte) error {
+	temp, err := beside(path, data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp) }()
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// beside writes data into a new file in the folder of path.
+func beside(path string, data []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return "", err
+	}
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	return os.Rename(f.Name(), path)
+	return f.Name(), nil
 }
