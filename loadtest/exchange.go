@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,6 +109,9 @@ func (x exchanges) send(ctx context.Context, c *client.Client, i int, w *window.
 // exchange is one whole turn as a client sees it: the message posted, the reply awaited and checked.
 func exchange(ctx context.Context, c *client.Client, msg client.Message, m string) error {
 	a, err := c.Send(ctx, msg)
+	for s := (*client.StatusError)(nil); errors.As(err, &s) && s.Status == http.StatusTooManyRequests && wait(ctx, retryMin); {
+		a, err = c.Send(ctx, msg) // as the answer says
+	}
 	if err != nil {
 		return fmt.Errorf("send %s: %w", m, err)
 	}
