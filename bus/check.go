@@ -31,7 +31,12 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the bus does not let the user %s do what it needs: ", e.User)
-	if e.Whose != "" {
+	switch e.Whose {
+	case "":
+	case another:
+		fmt.Fprintf(&b, "it may not subscribe to %s, so that its key is that of another user; give it its own", strings.Join(e.Subscribe, ", "))
+		return b.String()
+	default:
 		fmt.Fprintf(&b, "its key is that of the user %s; give it its own", e.Whose)
 		return b.String()
 	}
@@ -103,13 +108,11 @@ func (a *allowed) all(subj string) bool {
 
 // CheckUser is the part of Check that is about the user alone: a *RefusedError when it may not do what it is to be allowed.
 func (c *Conn) CheckUser(ctx context.Context, want Permissions) error {
-	asking, done := c.untilRefused(ctx, whoAmI)
-	m, err := c.request(asking, whoAmI, nil)
-	done()
+	m, err := c.askWhoAmI(ctx)
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return refused
+	}
 	if err != nil {
-		if c.refused(whoAmI) {
-			return &RefusedError{User: c.service, Publish: []string{whoAmI}}
-		}
 		c.log.Debug("the bus does not tell who we are; permissions are not looked at", "error", err)
 		return orCause(ctx)
 	}
@@ -146,6 +149,36 @@ func (c *Conn) CheckUser(ctx context.Context, want Permissions) error {
 	}
 	return e
 }
+
+// askWhoAmI asks with an inbox of its own, so that it sees when that is refused: each user may have its own only.
+func (c *Conn) askWhoAmI(ctx context.Context) (*nats.Msg, error) {
+	inbox := c.nc.NewInbox()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	asking, done := c.untilRefused(ctx, whoAmI)
+	defer done()
+	asking, done = c.untilRefused(asking, inbox)
+	defer done()
+	sub, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := c.nc.PublishRequest(whoAmI, inbox, nil); err != nil {
+		return nil, err
+	}
+	m, err := sub.NextMsgWithContext(asking)
+	switch {
+	case c.refused(inbox):
+		return nil, &RefusedError{User: c.service, Subscribe: []string{inboxPrefix(c.service) + ".>"}, Whose: another}
+	case c.refused(whoAmI):
+		return nil, &RefusedError{User: c.service, Publish: []string{whoAmI}}
+	}
+	return m, err
+}
+
+// another is whose key it is when nothing but that can be told.
+const another = "another"
 
 // orCause is why ctx has ended, nil while it has not.
 func orCause(ctx context.Context) error {
