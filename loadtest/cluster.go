@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -116,8 +116,12 @@ func alone(workers int) []cluster.Many {
 
 // startCluster starts one with three servers and no proxies.
 func (b *bench) startCluster(ctx context.Context, o clusterOptions, name, model string, workers, copies int) (*cluster.Cluster, error) {
+	dir, err := os.MkdirTemp(b.dir, name+"-")
+	if err != nil {
+		return nil, err
+	}
 	return cluster.Start(ctx, cluster.Options{
-		Dir: filepath.Join(b.dir, name), Binary: b.binary, NATS: o.nats, Nodes: 3, Copies: copies, Direct: true,
+		Dir: dir, Binary: b.binary, NATS: o.nats, Nodes: 3, Copies: copies, Direct: true,
 		Services: alone(workers), Config: daemon.Config{Sync: o.sync, ModelURL: model},
 	})
 }
