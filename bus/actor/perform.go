@@ -39,12 +39,13 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	if v, err := l.stillMine(ctx, step); v != wanted || err != nil {
 		return l.leave(ctx, v, err)
 	}
-	limit := l.a.p.Seams.until(step.Deadline)
+	// By how long the claim is, and not by the time that it is now: the clock may have been set since.
+	limit := step.Deadline.Sub(l.mine.Time) - time.Since(l.claimed)
 	effect, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	effect, stop := context.WithTimeout(effect, limit)
 	defer stop()
-	w := &watch{done: l.begin(effect, step), wake: l.wake}
+	w := &watch{done: l.begin(effect, step, time.Now().Add(limit)), wake: l.wake}
 	progress := time.NewTicker(extendEvery)
 	defer progress.Stop()
 	overdue := time.NewTimer(limit)
@@ -106,8 +107,8 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 }
 
 // begin starts the effect; its outcome comes on the channel.
-func (l *lane[S]) begin(ctx context.Context, step machine.Perform) <-chan outcome {
-	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: step.Deadline}
+func (l *lane[S]) begin(ctx context.Context, step machine.Perform, deadline time.Time) <-chan outcome {
+	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: deadline}
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
 		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})

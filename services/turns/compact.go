@@ -52,7 +52,7 @@ func (c *caller) compact(ctx context.Context, w actor.Work[turn.State]) (envelop
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	cause, text, detail := c.why(call, err, len(got.Tried) > 0, w.Deadline.Add(-a.Limits.Grace).Sub(co.Claim.At))
+	cause, text, detail := c.why(call, err, len(got.Tried) > 0, co.Claim.Deadline.Add(-a.Limits.Grace).Sub(co.Claim.At))
 	c.log.Warn("compaction failed", "session", w.Session, "through", co.Through, "model", got.Model, "cause", cause, "detail", detail)
 	return turnv1.CompactionFailed{
 		Compaction: co.ID, Attempt: co.Claim.Attempt, By: co.By, Model: got.Model, Usage: usage, Cause: cause,

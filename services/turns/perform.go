@@ -86,7 +86,7 @@ func (c *caller) perform(ctx context.Context, w actor.Work[turn.State]) (envelop
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	cause, text, detail := c.why(call, err, len(out.Tried) > 0, w.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
+	cause, text, detail := c.why(call, err, len(out.Tried) > 0, t.Claim.Deadline.Add(-a.Limits.Grace).Sub(t.Claim.At))
 	c.log.Warn("model call failed", "session", w.Session, "turn", t.ID, "model", out.Model, "cause", cause, "detail", detail)
 	if cause == turnv1.ContextOverflow {
 		return turnv1.Overflowed{Outcome: out, Tokens: plan.Tokens, Detail: detail}, nil
