@@ -319,6 +319,14 @@ func (k *killRun) rest(ctx context.Context, notBefore time.Time) time.Duration {
 		}
 	}
 	took := time.Since(began)
+	if k.o.clock != nil { // what was put off by a clock that was set back comes when it is right again
+		for _, c := range k.o.clock.clocks {
+			if err := c.Set(0); err != nil {
+				k.crowd.say(judge.Stuck, "", "%v", err)
+			}
+		}
+		notBefore = time.Now().Add(k.o.settle)
+	}
 	// What comes after the last reply: receipts, acknowledgements, pushes too many.
 	wait(ctx, max(time.Second, time.Until(notBefore)))
 	return took

@@ -115,10 +115,6 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: answer other workers: %w", a.m.Service, err)
 	}
 	saving := a.saver.start(work)
-	backlog, err := a.p.Bells.Backlog(ctx, a.spec, a.parts())
-	if err != nil && ctx.Err() == nil { // it would only have been sooner
-		a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
-	}
 	again := func(b bus.Bell, after time.Duration) {
 		a.running.Go(func() { // its caller is a lane, so that Run still waits
 			select {
@@ -129,11 +125,26 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 			}
 		})
 	}
-	for _, ev := range backlog {
-		ring(NewEcho(ev, again))
+	sooner := func() {
+		backlog, err := a.p.Bells.Backlog(ctx, a.spec, a.parts())
+		if err != nil && ctx.Err() == nil { // it would only have been sooner
+			a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
+		}
+		for _, ev := range backlog {
+			ring(NewEcho(ev, again))
+		}
+	}
+	sooner()
+	if a.p.Seams.Now == nil { // a simulation steps its clock as it likes, and knows why
+		a.running.Go(func() {
+			watchClock(ctx, time.Now, func(by time.Duration) {
+				a.log.Warn("the clock was set back: what is open is looked at again", "by", by.Round(time.Second))
+				sooner()
+			})
+		})
 	}
 	close(a.ready)
-	err = a.p.Bells.Doorbells(ctx, a.spec, ring)
+	err := a.p.Bells.Doorbells(ctx, a.spec, ring)
 
 	a.mu.Lock()
 	a.closed = true
