@@ -60,7 +60,7 @@ const DefaultSteps = 600_000
 
 // NewPlan is the plan of a seed.
 func NewPlan(seed uint64) Plan {
-	r := rand.New(rand.NewPCG(seed, 0x706c616e)) //nolint:gosec // no secret
+	r := rand.New(rand.NewPCG(seed, 0x706c616e))
 	p := Plan{
 		Seed: seed, Steps: DefaultSteps, Processes: 1 + r.IntN(3),
 		Turmoil: between(r, 30*time.Second, 6*time.Minute), Calm: r.IntN(6) == 0,

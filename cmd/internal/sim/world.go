@@ -74,8 +74,8 @@ func (w *world) stored(e envelope.Event) { w.outside.heard(e) }
 // fate is chance that hangs on names alone: the same thing has the same fate, whenever it happens.
 func (w *world) fate(names ...any) *rand.Rand {
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, names...)                       // it never fails
-	return rand.New(rand.NewPCG(w.plan.Seed, h.Sum64())) //nolint:gosec // no secret
+	_, _ = fmt.Fprint(h, names...) // it never fails
+	return rand.New(rand.NewPCG(w.plan.Seed, h.Sum64()))
 }
 
 func keys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
