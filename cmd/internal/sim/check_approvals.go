@@ -47,7 +47,8 @@ func (c *checker) approvals(s session.ID, events []envelope.Event) {
 			switch {
 			case b.Approval != nil:
 				d, ok := allowed[b.Approval.ID]
-				if used[b.Approval.ID]++; !ok || used[b.Approval.ID] > 1 || d.Turn != b.Turn || d.Call != b.Call || open[b.Approval.ID].Digest != b.Digest {
+				if used[b.Approval.ID]++; !ok || used[b.Approval.ID] > 1 || d.Turn != b.Turn || d.Call != b.Call || open[b.Approval.ID].Digest != b.Digest ||
+					open[b.Approval.ID].Policy != b.Policy {
 					c.wrong(s, "event %d dispatches %s by approval %s, which does not allow it", e.Cursor, b.Call, b.Approval.ID)
 				}
 			case b.Always != nil:
