@@ -20,7 +20,7 @@ var (
 	stepsFlag  = flag.Int("steps", DefaultSteps, "more occurrences in one history are a failure")
 	traceFlag  = flag.Bool("trace", false, "with -seed: print all that happens")
 	firstFlag  = flag.Uint64("first", 1, "play histories from this seed on")
-	seedsFlag  = flag.Uint64("seeds", 80, "how many")
+	seedsFlag  = flag.Uint64("seeds", 60, "how many")
 	forFlag    = flag.Duration("for", 0, "play as many as fit into this time instead")
 )
 
