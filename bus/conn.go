@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type ConnOptions struct {
 	TLS       *tls.Config                // nil: none, or what the URL's scheme says
 	Log       *slog.Logger               // required
 	Recent    *Recent                    // shared by the connections of a process; nil: every read asks the server
+	Hooks     Hooks                      // for metrics and traces; the zero value is silent
 }
 
 func (o ConnOptions) validate() error {
@@ -69,9 +71,13 @@ type Conn struct {
 	closed   chan struct{} // closed once the connection is, for good
 	recent   *Recent
 	serving  serving
+	outdated chan error // holds one: see Outdated
+	aging    sync.Once
+	hooks    Hooks
 	clock    clock
 
-	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
+	begun       time.Time     // when the connection was made
+	reconnected atomic.Int64  // when the bus was last found again, in nanoseconds since begun: a stepped clock changes nothing
 	reconnects  atomic.Uint64 // how often it had been found again then
 
 	mu         sync.Mutex
@@ -92,7 +98,11 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		closed:   make(chan struct{}),
 		waiting:  make(map[*string]context.CancelFunc),
 		recent:   o.Recent,
+		outdated: make(chan error, 1),
+		hooks:    o.Hooks.OrSilent(),
+		begun:    time.Now(),
 	}
+	c.reconnected.Store(math.MinInt64 / 2) // never
 	opts, err := c.options(ctx, o)
 	if err != nil {
 		return nil, err
@@ -174,6 +184,9 @@ func connectFault(o ConnOptions, err error) error {
 		return fault.New(fault.Denied, "%s refuses the user %s: its key is not one that this server knows; "+
 			"check the credentials: %w", where, o.Service, err)
 	}
+	if told := tlsHint(o, err); told != "" {
+		return fault.New(fault.Denied, "connect to %s as %s: %s: %w", where, o.Service, told, err)
+	}
 	return fault.New(fault.Unavailable, "connect to %s as %s: %s: %w", where, o.Service, hint, err)
 }
 
@@ -192,7 +205,7 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 }
 
 func (c *Conn) onReconnect(nc *nats.Conn) {
-	c.reconnected.Store(time.Now().UnixNano())
+	c.reconnected.Store(int64(time.Since(c.begun)))
 	c.reconnects.Store(nc.Stats().Reconnects)
 	c.log.Info("the bus is back")
 }
@@ -200,7 +213,7 @@ func (c *Conn) onReconnect(nc *nats.Conn) {
 // justBack says whether the bus was found again less than d ago. The handler runs some time after the connection is back
 // in use: until then only the count tells.
 func (c *Conn) justBack(d time.Duration) bool {
-	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(time.Unix(0, c.reconnected.Load())) < d
+	return c.nc.Stats().Reconnects != c.reconnects.Load() || time.Since(c.begun)-time.Duration(c.reconnected.Load()) < d
 }
 
 // onError is the only place where a refusal by the server's permissions can be seen: the refused call itself just
@@ -208,6 +221,7 @@ func (c *Conn) justBack(d time.Duration) bool {
 func (c *Conn) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		c.log.Error("the bus refused what this service may not do", "error", err)
+		c.hooks.Refused()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.violations) < maxViolations {

@@ -168,3 +168,31 @@ func Mend(ctx context.Context, admin *Conn, t Topology) ([]Change, error) {
 	}
 	return done, errors.Join(wrong...)
 }
+
+// Lag tells the state of the connection's own durable consumers: those of its service, and of executors that it runs, of which at
+// most maxExecutors are asked about.
+func (c *Conn) Lag(ctx context.Context, s Spec) ([]ConsumerState, error) {
+	wanted := consumersOf(s, DefaultLimits())
+	if s.Executors {
+		names, err := c.Executors(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names[:min(len(names), maxExecutors)] {
+			wanted = append(wanted, Executor{Name: name}.consumer(DefaultLimits()))
+		}
+	}
+	states := make([]ConsumerState, len(wanted))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, want := range wanted {
+		g.Go(func() (err error) {
+			states[i], err = c.consumerState(ctx, want)
+			return err
+		})
+	}
+	return states, g.Wait()
+}
+
+// maxExecutors bounds what Lag asks for.
+const maxExecutors = 100

@@ -21,7 +21,8 @@ const AckWait = 5 * time.Second
 
 // Bell is one delivery of a doorbell: it says that a session has news. Nothing of the work hangs on who gets it.
 type Bell interface {
-	// Event is what rang. Of a timer it has the Session only, and Cursor 0: it is time to look.
+	// Event is what rang. Of a timer it has the Session only, Cursor 0, and the Time at which it was meant to ring, if that is known:
+	// it is time to look.
 	Event() envelope.Event
 	// Deliveries counts from 1. It also counts naks, so it says nothing about failures.
 	Deliveries() int
@@ -131,7 +132,7 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 			}
 			var err error
 			if cc, err = k.open(ctx); err != nil && ctx.Err() == nil {
-				k.c.log.Error("no doorbells: their consumer is gone; `jetclaw run` makes it at its start",
+				k.c.log.Error("no doorbells: their consumer is gone; `jetclaw topology apply`, or a start of the embedded server, makes it",
 					"consumer", k.durable, "stream", k.stream, "error", err)
 			}
 		}
@@ -196,7 +197,7 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 		return
 	}
 	ev, err := c.news(ctx, m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream)
-	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered)}
+	b := &bell{msg: m, event: ev, deliveries: int(meta.NumDelivered), givenUp: c.hooks.GivenUp}
 	switch {
 	case errors.Is(err, envelope.ErrEnvelope):
 		c.quarantine(b, fmt.Sprintf("cursor %d: %v", meta.Sequence.Stream, err))
@@ -211,7 +212,10 @@ func (c *Conn) ringEvent(ctx context.Context, spec Spec, m jetstream.Msg, ring f
 
 func (c *Conn) ringTimer(spec Spec, m jetstream.Msg, ring func(Bell)) {
 	service, s, err := subject.ParseTimer(m.Subject())
-	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1}
+	b := &bell{msg: m, event: envelope.Event{Session: s}, deliveries: 1, givenUp: c.hooks.GivenUp}
+	if at, err := time.Parse(time.RFC3339Nano, m.Headers().Get(headerDue)); err == nil {
+		b.event.Time = at
+	}
 	if meta, merr := m.Metadata(); merr == nil {
 		b.deliveries = int(meta.NumDelivered)
 	}
@@ -263,6 +267,7 @@ type bell struct {
 	msg        jetstream.Msg
 	event      envelope.Event
 	deliveries int
+	givenUp    func()
 }
 
 func (b *bell) Event() envelope.Event         { return b.event }
@@ -272,6 +277,7 @@ func (b *bell) Nak(delay time.Duration) error { return b.msg.NakWithDelay(delay)
 func (b *bell) InProgress() error             { return b.msg.InProgress() }
 
 func (b *bell) Quarantine(reason string) error {
+	b.givenUp()
 	if b.event.Cursor == 0 && b.event.Session != "" {
 		reason = reasonOfTimer(b.event.Session, reason)
 	}

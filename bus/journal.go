@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,7 +49,8 @@ const (
 
 var lastSequence = regexp.MustCompile(`wrong last sequence: (\d+)`)
 
-// Stamp fills what every new event needs and the caller left empty: ID, Source and Time (UTC).
+// Stamp fills what every new event needs and the caller left empty: ID, Source and Time (UTC). Where traces are made it gives the
+// event a traceparent of its own.
 func (j *Journal) Stamp(e *envelope.Event) {
 	if e.ID == "" {
 		e.ID = nuid.Next()
@@ -58,6 +61,7 @@ func (j *Journal) Stamp(e *envelope.Event) {
 	if e.Time.IsZero() {
 		e.Time = j.c.Now().UTC().Round(0)
 	}
+	j.trace(e)
 }
 
 // Append stores e if e.Prev is still the last cursor of its session, and returns its cursor. Errors: *Conflict; a
@@ -69,10 +73,14 @@ func (j *Journal) Append(ctx context.Context, e envelope.Event) (uint64, error) 
 	if err != nil {
 		return 0, err
 	}
+	began := time.Now()
 	ack, err := j.publish(ctx, e, body, "")
 	if err != nil {
+		j.c.hooks.Appended(e, began, err)
 		return 0, err
 	}
+	e.Cursor = ack.Sequence
+	j.stored(e, began)
 	return ack.Sequence, nil
 }
 
@@ -93,16 +101,24 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	}
 	refers := body.blob != "" || len(filesOf(e.Body)) > 0
 	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
-	for range factTries {
+	began := time.Now()
+	for try := range factTries {
 		ack, err := j.publish(ctx, e, body, msgID)
 		if err == nil {
+			if e.Cursor = ack.Sequence; !ack.Duplicate {
+				j.stored(e, began)
+			}
 			return ack.Sequence, nil
 		}
 		var c *Conflict
 		if !errors.As(err, &c) {
+			j.c.hooks.Appended(e, began, err)
 			return 0, err
 		}
-		if e.Prev = c.Last; !c.Known {
+		if e.Prev = c.Last; !c.Known { // of several that are under way at once none may get through
+			if err := stagger(ctx, try); err != nil {
+				return 0, err
+			}
 			if e.Prev, err = j.Last(ctx, e.Session); err != nil {
 				return 0, err
 			}
@@ -115,6 +131,19 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	}
 	return 0, fault.New(fault.Busy, "append to %s: it changed %d times meanwhile; try again", e.Session, factTries)
 }
+
+// stagger waits for a moment by chance, the longer the more often: who collides at once with the same others does so again.
+func stagger(ctx context.Context, try int) error {
+	longest := min(time.Millisecond<<min(try, 6), longestStagger)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(rand.N(longest)):
+		return nil
+	}
+}
+
+const longestStagger = 40 * time.Millisecond
 
 // payload is an encoded body, or a reference to it.
 type payload struct {

@@ -14,7 +14,8 @@ import (
 )
 
 // A lease is a value that names the process which does something alone: polls a bot, say. Its holder renews it; another takes
-// it by compare-and-set when the holder is gone (nobody listens at its worker subject any more) or has let it run out.
+// it by compare-and-set when the holder is gone (nobody listens at its worker subject any more) or has let it run out: has not
+// renewed it for as long as it lasts, by the clock of who looks. Two processes whose clocks are an hour apart have one holder.
 //
 // It keeps two processes from doing the same work, not from both believing for a moment that the work is theirs: one that was
 // stopped in the middle goes on when it is woken. What is done under a lease has to be safe twice; its context ends as soon as
@@ -29,7 +30,7 @@ const (
 // lease is its value.
 type lease struct {
 	Holder string    `json:"holder"` // instance
-	Until  time.Time `json:"until"`
+	Until  time.Time `json:"until"`  // by the holder's clock: for who reads it
 }
 
 // Leases are those of one connection. A service has at most one.
@@ -97,8 +98,9 @@ var errDone = errors.New("done")
 
 // acquire returns the revision under which the lease is held.
 func (l *Leases) acquire(ctx context.Context, key string) (uint64, error) {
+	var seen sighted
 	for {
-		revision, wait, err := l.try(ctx, key)
+		revision, wait, err := l.try(ctx, key, &seen)
 		switch {
 		case fault.KindOf(err) == fault.Invalid:
 			return 0, err
@@ -115,8 +117,22 @@ func (l *Leases) acquire(ctx context.Context, key string) (uint64, error) {
 	}
 }
 
+// sighted is since when a lease is seen to be what it is.
+type sighted struct {
+	revision uint64
+	since    time.Time
+}
+
+// stale says whether the lease of a revision was not renewed for as long as one lasts.
+func (s *sighted) stale(revision uint64) bool {
+	if s.since.IsZero() || s.revision != revision {
+		*s = sighted{revision: revision, since: time.Now()}
+	}
+	return time.Since(s.since) > leaseTTL
+}
+
 // try takes the lease, or says how long to wait before the next try.
-func (l *Leases) try(ctx context.Context, key string) (revision uint64, wait time.Duration, err error) {
+func (l *Leases) try(ctx context.Context, key string, seen *sighted) (revision uint64, wait time.Duration, err error) {
 	data, revision, ok, err := l.c.ValueRevision(ctx, key)
 	if err != nil {
 		return 0, 0, err
@@ -127,7 +143,7 @@ func (l *Leases) try(ctx context.Context, key string) (revision uint64, wait tim
 			l.c.log.Warn("unreadable lease is taken over", "lease", key, "error", err)
 		}
 	}
-	if now.Holder != "" && now.Holder != l.c.instance && time.Now().Before(now.Until) {
+	if now.Holder != "" && now.Holder != l.c.instance && !seen.stale(revision) {
 		switch l.c.AskWorker(ctx, now.Holder, ClaimRef{Session: session.ID(key)}) {
 		case Absent, Free:
 		case Busy, Silent:

@@ -94,18 +94,17 @@ func TestALeaseOutlivesNobody(t *testing.T) {
 	}
 }
 
-// TestASilentHolderKeepsItsLease: one that was stopped, or is busy, has it until it runs out; one that has let it run out has
-// not, whatever it says.
+// TestASilentHolderKeepsItsLease: one that was stopped, or is busy, has it until it was not renewed for its whole time, whatever the
+// clocks of the two say.
 func TestASilentHolderKeepsItsLease(t *testing.T) {
 	for name, c := range map[string]struct {
 		until  time.Duration // from now
 		silent bool
-		taken  bool
 	}{
-		"silent":        {time.Hour, true, false},
-		"busy":          {time.Hour, false, false},
-		"busy too long": {-time.Second, false, true},
-		"dead in time":  {-time.Second, true, true},
+		"silent":                      {time.Hour, true},
+		"busy":                        {time.Hour, false},
+		"busy, its clock is behind":   {-time.Hour, false},
+		"silent, its clock is behind": {-time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +131,7 @@ func TestASilentHolderKeepsItsLease(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			defer cancel()
 			taken := false
-			if err := other.Hold(ctx, "bot", func(context.Context) error { taken = true; return nil }); taken != c.taken {
+			if err := other.Hold(ctx, "bot", func(context.Context) error { taken = true; return nil }); taken {
 				t.Errorf("taken %t: %v", taken, err)
 			}
 		})

@@ -43,6 +43,7 @@ const inboxRoot = "_INBOX_"
 func PermissionsOf(s Spec, house ...Spec) Permissions {
 	p := grants{}
 	p.sub(inboxPrefix(s.Name) + ".>")
+	p.pub(whoAmI)
 	p.journal(s)
 	p.blobs(s)
 	if len(s.Doorbells) > 0 {
@@ -73,10 +74,10 @@ func PermissionsOf(s Spec, house ...Spec) Permissions {
 		p.pub(catalogPrefix + s.Catalog)
 	}
 	if s.ReadsCatalog {
-		p.pub("$JS.API.DIRECT.GET.KV_"+subject.Catalog, "$JS.API.STREAM.INFO.KV_"+subject.Catalog)
+		p.pub("$JS.API.DIRECT.GET.KV_"+subject.Catalog, "$JS.API.STREAM.MSG.GET.KV_"+subject.Catalog, "$JS.API.STREAM.INFO.KV_"+subject.Catalog)
 	}
 	if s.System {
-		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System)
+		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System, "$JS.API.STREAM.MSG.GET."+subject.System)
 	}
 	if s.Executors {
 		p.executors(s, house)
@@ -96,8 +97,8 @@ type grants Permissions
 func (g *grants) pub(subjects ...string) { g.Publish = append(g.Publish, subjects...) }
 func (g *grants) sub(subjects ...string) { g.Subscribe = append(g.Subscribe, subjects...) }
 
-// readsJournal: who appends must see what it follows on, who is rung or follows must see what happened.
-func readsJournal(s Spec) bool {
+// ReadsJournal says whether it may read the journal: who appends must see what it follows on, who is rung or follows must see what happened.
+func (s Spec) ReadsJournal() bool {
 	return len(s.Appends)+len(s.Doorbells) > 0 || s.RungInTime() || s.Follows
 }
 
@@ -105,7 +106,7 @@ func (g *grants) journal(s Spec) {
 	for _, k := range s.Appends {
 		g.pub(subject.OfKind(k))
 	}
-	if readsJournal(s) {
+	if s.ReadsJournal() {
 		const ev = subject.Journal
 		g.pub("$JS.API.DIRECT.GET."+ev, "$JS.API.DIRECT.GET."+ev+".>",
 			"$JS.API.STREAM.MSG.GET."+ev, // the leader's answer, when a copy may lag
@@ -118,8 +119,8 @@ func (g *grants) blobs(s Spec) {
 	if len(s.Appends) > 0 {
 		g.pub("$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
 	}
-	if readsJournal(s) {
-		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.INFO."+store)
+	if s.ReadsJournal() {
+		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.MSG.GET."+store, "$JS.API.STREAM.INFO."+store)
 	}
 }
 

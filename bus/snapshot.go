@@ -19,6 +19,7 @@ import (
 type Snapshot struct {
 	Version string          `json:"version"` // of the fold that made it
 	Cursor  uint64          `json:"cursor"`  // last event that it includes
+	Event   string          `json:"event"`   // its id: a journal that has lost its end uses cursors again
 	State   json.RawMessage `json:"state"`
 }
 

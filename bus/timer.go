@@ -11,6 +11,9 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
+// headerDue is when a timer was meant to ring: the server rings by its own clock.
+const headerDue = "jc-due"
+
 // SetTimer stores a timer that rings the connection's service for a session at a time (a scheduled message: NATS
 // ADR-51). A service has one timer a session: a later call replaces it. It may ring early by clock differences, late
 // by some 100 ms, and twice; it only rings.
@@ -21,6 +24,7 @@ func (c *Conn) SetTimer(ctx context.Context, s session.ID, at time.Time) error {
 		Header: nats.Header{
 			"Nats-Schedule":        {"@at " + at.UTC().Format(time.RFC3339Nano)},
 			"Nats-Schedule-Target": {subject.Timer(c.service, s)},
+			headerDue:              {at.UTC().Format(time.RFC3339Nano)},
 		},
 	}
 	if _, err := c.js.PublishMsg(ctx, m); err != nil {

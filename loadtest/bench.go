@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/client"
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // bench is what every scenario stands on: a temporary directory and a binary.
@@ -20,22 +20,62 @@ type bench struct {
 	dir    string
 	binary string
 	keep   bool
-	json   bool // the report is printed so
+	to     *output
 	p      printer
 }
 
 type benchFlags struct {
 	binary *string
 	keep   *bool
-	json   *bool
+	output *output
 }
 
 func addBenchFlags(fs *flag.FlagSet) benchFlags {
 	return benchFlags{
 		binary: fs.String("binary", "", "a built jetclaw; default: build ./cmd/jetclaw"),
 		keep:   fs.Bool("keep", false, "keep the temporary directory with homes and logs"),
-		json:   fs.Bool("json", false, "print the report as JSON"),
+		output: addOutput(fs),
 	}
+}
+
+// measureFlags are those of every command that measures in rounds.
+type measureFlags struct {
+	bench  benchFlags
+	rounds int
+	timing timing
+	strict bool
+}
+
+// add begins a command's flags; usual is how long its measurements take, none says what there is with no rounds.
+func (f *measureFlags) add(fs *flag.FlagSet, usual timing, none string) {
+	f.bench = addBenchFlags(fs)
+	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians"+none)
+	fs.DurationVar(&f.timing.warmup, "warmup", usual.warmup, "of each measurement")
+	fs.DurationVar(&f.timing.duration, "duration", usual.duration, "of each measurement")
+	if usual.perSession > 0 {
+		fs.IntVar(&f.timing.perSession, "per-session", usual.perSession, "turns until a session is replaced by a new one")
+	}
+	addStrict(fs, &f.strict)
+}
+
+func addStrict(fs *flag.FlagSet, strict *bool) {
+	fs.BoolVar(strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
+}
+
+// usualTiming is that of turns.
+func usualTiming() timing {
+	return timing{warmup: time.Second, duration: 4 * time.Second, perSession: 20}
+}
+
+// measured is a whole command that has a bench: what do has come to is told.
+func measured[R report](ctx context.Context, f benchFlags, strict bool, p printer, do func(context.Context, *bench) (R, error)) error {
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	r, err := do(ctx, b)
+	return b.conclude(ctx, strict, r, err)
 }
 
 const (
@@ -49,7 +89,7 @@ func newBench(ctx context.Context, f benchFlags, p printer) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, binary: *f.binary, keep: *f.keep, json: *f.json, p: p}
+	b := &bench{dir: dir, binary: *f.binary, keep: *f.keep, to: f.output, p: p}
 	if b.binary == "" {
 		p.note("building jetclaw …")
 		ctx, cancel := context.WithTimeout(ctx, buildTime)
@@ -72,35 +112,34 @@ func (b *bench) close() {
 }
 
 // told is what a command has come to, as it is printed.
-type told interface{ print(p printer) }
+type told interface {
+	print(p printer)
+	fill(r *result.Result) // with figures, and what there are pictures of
+}
 
 // tell prints what a command has come to. err says why it came to nothing: what lies in the directory then may tell more.
-func (b *bench) tell(r told, err error) error {
+func (b *bench) tell(ctx context.Context, r told, err error) error {
 	if err != nil {
 		b.keep = true
 		return err
 	}
-	if b.json {
-		return json.NewEncoder(b.p.out).Encode(r)
-	}
-	r.print(b.p)
-	return nil
+	return b.to.tell(ctx, r, b.p)
 }
 
 // report is what a command has come to that has goals.
 type report interface {
 	told
 
-	all() []goal
-	promises() []goal // those that no machine is too slow for
+	all() []result.Figure
+	promises() []result.Figure // those that no machine is too slow for
 }
 
 // conclude is the end of a command: it prints the report, and says whether a promise was broken or, if strict, a goal missed.
-func (b *bench) conclude(strict bool, r report, err error) error {
-	if err := b.tell(r, err); err != nil {
+func (b *bench) conclude(ctx context.Context, strict bool, r report, err error) error {
+	if err := b.tell(ctx, r, err); err != nil {
 		return err
 	}
-	missed := func(g goal) bool { return !g.Met }
+	missed := func(g result.Figure) bool { return !g.Met }
 	if slices.ContainsFunc(r.promises(), missed) {
 		b.keep = true
 		return errBroken

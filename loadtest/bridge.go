@@ -10,15 +10,15 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/client"
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // bridgeFlags are those of the command bridge.
 type bridgeFlags struct {
-	bench    benchFlags
+	measureFlags
+
 	sessions int
 	messages int
-	rounds   int
-	timing   timing
 	waits    int
 	waiters  int
 	starts   int
@@ -27,17 +27,14 @@ type bridgeFlags struct {
 	unread   int
 	catchUp  int
 	calm     time.Duration
-	strict   bool
 }
 
 func parseBridge(args []string, p printer) (bridgeFlags, error) {
 	fs := p.flags("bridge")
-	f := bridgeFlags{bench: addBenchFlags(fs)}
+	var f bridgeFlags
+	f.add(fs, timing{warmup: 300 * time.Millisecond, duration: 1500 * time.Millisecond}, ". 0: no calls and no waits are measured")
 	fs.IntVar(&f.sessions, "sessions", 10_000, "that the journal has")
 	fs.IntVar(&f.messages, "messages", 2, "of each, and as many answers")
-	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians. 0: no calls and no waits are measured")
-	fs.DurationVar(&f.timing.warmup, "warmup", 300*time.Millisecond, "of each measurement of a call")
-	fs.DurationVar(&f.timing.duration, "duration", 1500*time.Millisecond, "of each measurement of a call")
 	fs.IntVar(&f.waits, "waits", 100, "events that one client waits for, in a round; many clients wait for a tenth of that. 0: none")
 	fs.IntVar(&f.waiters, "waiters", 200, "that wait for the same event")
 	fs.IntVar(&f.starts, "starts", 5, "of the server; 0: none")
@@ -46,7 +43,6 @@ func parseBridge(args []string, p printer) (bridgeFlags, error) {
 	fs.IntVar(&f.unread, "unread", 20, "pages of events that each of those clients has asked for before")
 	fs.IntVar(&f.catchUp, "catch-up", 300, "messages after the daemon was killed, that a client must be told of; 0: none")
 	fs.DurationVar(&f.calm, "calm", 3*time.Second, "until memory at rest is read")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
 	if err := parse(fs, args); err != nil {
 		return f, err
 	}
@@ -69,16 +65,16 @@ const (
 
 // bridgeReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type bridgeReport struct {
-	Sessions int            `json:"sessions"`
-	Rounds   int            `json:"rounds"`
-	Calls    []bridgeCall   `json:"calls,omitempty"`
-	Waits    []bridgeWait   `json:"waits,omitempty"`
-	Start    *bridgeStart   `json:"start,omitempty"`
-	RSS      int64          `json:"rss_after_load_bytes,omitempty"` // of the server over stdio, at rest after all calls and waits
-	Crowd    *bridgeCrowd   `json:"crowd,omitempty"`
-	Mute     []bridgeMute   `json:"mute,omitempty"`
-	CatchUp  *bridgeCatchUp `json:"catch_up,omitempty"`
-	Goals    []goal         `json:"goals"`
+	Sessions int             `json:"sessions"`
+	Rounds   int             `json:"rounds"`
+	Calls    []bridgeCall    `json:"calls,omitempty"`
+	Waits    []bridgeWait    `json:"waits,omitempty"`
+	Start    *bridgeStart    `json:"start,omitempty"`
+	RSS      int64           `json:"rss_after_load_bytes,omitempty"` // of the server over stdio, at rest after all calls and waits
+	Crowd    *bridgeCrowd    `json:"crowd,omitempty"`
+	Mute     []bridgeMute    `json:"mute,omitempty"`
+	CatchUp  *bridgeCatchUp  `json:"catch_up,omitempty"`
+	Goals    []result.Figure `json:"goals"`
 }
 
 // bridgeCommand measures what MCP clients of jetclaw get, and what they cost.
@@ -87,13 +83,7 @@ func bridgeCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f.bench, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	r, err := b.bridge(ctx, f)
-	return b.conclude(f.strict, r, err)
+	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (bridgeReport, error) { return b.bridge(ctx, f) })
 }
 
 // bridged is a daemon whose conversations are served.

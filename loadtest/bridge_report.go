@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
@@ -17,20 +18,18 @@ const (
 	goalMute       = 150e6 // generous: what is unbounded grows past anything
 )
 
-func (r bridgeReport) all() []goal { return r.Goals }
+func (r bridgeReport) all() []result.Figure { return r.Goals }
 
-func (r bridgeReport) promises() (out []goal) {
+func (r bridgeReport) promises() (out []result.Figure) {
 	for _, m := range r.Mute {
-		out = append(out, goal{
+		out = append(out, result.Goal(
 			fmt.Sprintf("memory with a client over %s that reads nothing while %d events happen, at most", m.Transport, m.Events),
-			"≤ 150 MB", megabytes(m.Peak), m.Peak <= goalMute,
-		})
+			"≤ 150 MB", megabytes(m.Peak), m.Peak <= goalMute).As("bridge.mute."+m.Transport).In("B", float64(m.Peak)))
 	}
 	if c := r.CatchUp; c != nil {
-		out = append(out, goal{
+		out = append(out, result.Goal(
 			fmt.Sprintf("%d messages after kill -9 of the daemon, told once each and in order", c.Messages), "all",
-			fmt.Sprintf("%d, %d wrong", c.Told, len(c.Wrong)), c.Told == c.Messages && len(c.Wrong) == 0,
-		})
+			fmt.Sprintf("%d, %d wrong", c.Told, len(c.Wrong)), c.Told == c.Messages && len(c.Wrong) == 0).As("bridge.catch_up").In("", float64(c.Told)))
 	}
 	return out
 }
@@ -43,42 +42,45 @@ func (r *bridgeReport) goals() {
 		} else {
 			name += ", beyond a bare server"
 		}
-		r.Goals = append(r.Goals, goal{
+		r.Goals = append(r.Goals, result.Goal(
 			name, "≤ 2 ms", fmt.Sprintf("%.2f ms (%.2f ms, floor %.2f ms)", ms(time.Duration(added)), ms(w.Took.P50), ms(floor.P50)),
-			time.Duration(added) <= goalWait,
-		})
+			time.Duration(added) <= goalWait).As("bridge.wait."+w.id()).In("ms", ms(w.Took.P50)).Beside(ms(floor.P50)))
 	}
 	if s := r.Start; s != nil {
 		r.Goals = append(r.Goals,
-			goal{
+			result.Goal(
 				"start: exec to tools/list answered, median", "≤ 300 ms",
-				fmt.Sprintf("%.0f ms (CPU %.0f ms; version takes %.0f ms)", ms(s.Ready.P50), ms(s.CPU), ms(s.Version)), s.Ready.P50 <= goalServeReady,
-			},
-			goal{"memory after it", "≤ 40 MB", megabytes(s.RSS), s.RSS <= goalServeRSS})
+				fmt.Sprintf("%.0f ms (CPU %.0f ms; version takes %.0f ms)", ms(s.Ready.P50), ms(s.CPU), ms(s.Version)), s.Ready.P50 <= goalServeReady).
+				As("bridge.start").In("ms", ms(s.Ready.P50)).Beside(ms(s.Version)),
+
+			result.Goal("memory after it", "≤ 40 MB", megabytes(s.RSS), s.RSS <= goalServeRSS).As("bridge.rss").In("B", float64(s.RSS)))
 	}
 	if r.RSS > 0 {
-		r.Goals = append(r.Goals, goal{"memory after the load", "≤ 40 MB", megabytes(r.RSS), r.RSS <= goalServeRSS})
+		r.Goals = append(r.Goals, result.Goal("memory after the load", "≤ 40 MB", megabytes(r.RSS), r.RSS <= goalServeRSS).
+			As("bridge.rss_load").In("B", float64(r.RSS)))
 	}
 	if c := r.Crowd; c != nil {
-		r.Goals = append(r.Goals, goal{
+		r.Goals = append(r.Goals, result.Goal(
 			fmt.Sprintf("open files after %d sessions over HTTP, twice", c.Sessions), fmt.Sprintf("≤ %d, as before", c.Files),
-			fmt.Sprintf("%d (%d with them)", c.FilesAfter, c.FilesWith), c.FilesAfter <= c.Files,
-		})
+			fmt.Sprintf("%d (%d with them)", c.FilesAfter, c.FilesWith), c.FilesAfter <= c.Files).
+			As("bridge.files").In("", float64(c.FilesAfter)).Beside(float64(c.Files)))
 	}
 	for _, m := range r.Mute {
 		by := "its client has closed its end"
 		if m.Transport == overHTTP {
 			by = "SIGTERM"
 		}
-		r.Goals = append(r.Goals, goal{
+		r.Goals = append(r.Goals, result.Goal(
 			fmt.Sprintf("the end of the server whose client over %s reads nothing, after %s", m.Transport, by), "≤ 5 s",
-			fmt.Sprintf("%.1f s", m.Ended.Seconds()) + map[bool]string{true: ", killed"}[m.Killed], !m.Killed && m.Ended <= goalMuteEnd,
-		})
+			fmt.Sprintf("%.1f s", m.Ended.Seconds())+map[bool]string{true: ", killed"}[m.Killed], !m.Killed && m.Ended <= goalMuteEnd).
+			As("bridge.end."+m.Transport).In("ms", ms(m.Ended)))
 	}
 	r.Goals = append(r.Goals, r.promises()...)
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func (w bridgeWait) id() string { return fmt.Sprintf("%s.%d", w.Transport, w.Waiters) }
 
 func (w bridgeWait) String() string {
 	switch {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -14,14 +13,14 @@ import (
 func bridgeArgs(more ...string) []string {
 	return append([]string{
 		"bridge", "--sessions", "5", "--messages", "1", "--rounds", "1", "--warmup", "10ms", "--duration", "50ms", "--waits", "2", "--waiters", "4",
-		"--starts", "1", "--crowd", "5", "--events", "20", "--unread", "3", "--catch-up", "20", "--calm", "10ms", "--json",
+		"--starts", "1", "--crowd", "5", "--events", "20", "--unread", "3", "--catch-up", "20", "--calm", "10ms", "--json", "-",
 	}, more...)
 }
 
 func TestTheBridgeIsReportedBesideItsFloors(t *testing.T) {
 	code, out, _ := scenario(t, bridgeArgs()...)
 	var r bridgeReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || len(r.Calls) != 6 || len(r.Waits) != 4 || r.Start == nil || r.Crowd == nil || len(r.Mute) != 2 || r.CatchUp == nil ||

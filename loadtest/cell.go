@@ -38,6 +38,8 @@ type sample struct {
 	HTTPPerSec   float64      `json:"floor_http_per_second"`
 	Shape        floor.Shape  `json:"shape"`
 	measuredTurn []string     // markers
+
+	turnHist, httpHist stat.Histogram
 }
 
 // timing of every cell.
@@ -79,7 +81,7 @@ func (b *bench) measure(ctx context.Context, c cell, t timing, round int) (sampl
 	if err != nil {
 		return sample{}, fmt.Errorf("http floor: %w", err)
 	}
-	s.HTTP, s.HTTPPerSec = stat.SpreadOf(e.Took), e.PerSecond
+	s.HTTP, s.HTTPPerSec, s.httpHist = stat.SpreadOf(e.Took), e.PerSecond, stat.HistogramOf(e.Took)
 	return s, nil
 }
 
@@ -121,7 +123,7 @@ func (b *bench) product(ctx context.Context, c cell, x exchanges, m *fakemodel.S
 		return sample{}, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
 	}
 	s.Turn, s.Turns, s.measuredTurn = stat.SpreadOf(e.Took), len(e.Took), e.Markers
-	s.PerSecond = e.PerSecond
+	s.PerSecond, s.turnHist = e.PerSecond, stat.HistogramOf(e.Took)
 	s.CPU = (used[1] - used[0]) / time.Duration(max(1, e.Ended))
 	return s, s.read(ctx, h.Data(), m)
 }

@@ -26,7 +26,7 @@ import (
 type crowd struct {
 	o      killOptions
 	roles  []role // of the senders, in turn
-	client *client.Client
+	client door
 	run    string
 
 	sending context.Context    //nolint:containedctx // ends when no new message is to begin
@@ -39,6 +39,7 @@ type crowd struct {
 	stops chan struct{} // tells of a stop that is about to be sent; lossy
 
 	accepted, answered, early, again atomic.Int64
+	longest                          atomic.Int64 // nanoseconds from a 202 to the reply
 
 	mu       sync.Mutex
 	messages []*judge.Message     // guarded by mu; in the order of their 202 within a session
@@ -55,6 +56,13 @@ type play struct {
 	last   bool // it answered after all kills
 }
 
+// door is a way in: one daemon's, or several that are the same to who sends.
+type door interface {
+	Send(ctx context.Context, m client.Message) (client.Accepted, error)
+	Wait(ctx context.Context, id string, patience time.Duration) (client.Reply, error)
+	Close()
+}
+
 const (
 	waitPatience = 10 * time.Second
 	retryMin     = 10 * time.Millisecond
@@ -64,7 +72,7 @@ const (
 	againShare   = 0.05      // of accepted messages are posted once more under the same key
 )
 
-func newCrowd(ctx context.Context, o killOptions, c *client.Client, run string) *crowd {
+func newCrowd(ctx context.Context, o killOptions, c door, run string) *crowd {
 	w := &crowd{o: o, roles: roles[o.mix], client: c, run: run, played: map[session.ID]*play{}, stops: make(chan struct{}, 1)}
 	w.working, w.quit = context.WithCancel(ctx)
 	w.sending, w.stop = context.WithCancel(w.working)
@@ -159,6 +167,7 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 	w.played[rec.Session] = p
 	w.mu.Unlock()
 	w.accepted.Add(1)
+	since := time.Now()
 	repeat := rnd.Float64() < againShare
 	w.waiters.Go(func() {
 		defer done()
@@ -167,6 +176,7 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 			rec.Status, rec.Text = r.Status, r.Text
 			w.mu.Unlock()
 			w.answered.Add(1)
+			w.took(time.Since(since))
 		}
 	})
 	if repeat {
@@ -178,6 +188,18 @@ func (w *crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()
 	}
 	return true
 }
+
+// took notes how long an answer has taken.
+func (w *crowd) took(d time.Duration) {
+	for {
+		had := w.longest.Load()
+		if int64(d) <= had || w.longest.CompareAndSwap(had, int64(d)) {
+			return
+		}
+	}
+}
+
+func (w *crowd) slowest() time.Duration { return time.Duration(w.longest.Load()) }
 
 func eventID(a client.Accepted) string {
 	_, id, _ := strings.Cut(a.ID, "~")

@@ -7,15 +7,16 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // dormantReport is what `turn --dormant N --json` prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type dormantReport struct {
-	Sessions int           `json:"dormant_sessions"`
-	Rounds   int           `json:"rounds"`
-	Homes    []dormantHome `json:"homes"`
-	Lines    []compared    `json:"lines"` // new sessions beside dormant ones, and alone
-	Goals    []goal        `json:"goals"`
+	Sessions int             `json:"dormant_sessions"`
+	Rounds   int             `json:"rounds"`
+	Homes    []dormantHome   `json:"homes"`
+	Lines    []compared      `json:"lines"` // new sessions beside dormant ones, and alone
+	Goals    []result.Figure `json:"goals"`
 }
 
 // dormantHome is a pair of homes with one sync mode, after their second start.
@@ -55,8 +56,10 @@ func (b *bench) dormant(ctx context.Context, cells []cell, t timing, rounds int,
 		what := fmt.Sprintf(", %d dormant sessions to none, %d sessions, sync %s", n, l.Sessions, l.Sync)
 		bound := fmt.Sprintf("≤ %.1f×", goalDormant)
 		r.Goals = append(r.Goals,
-			goal{"processor time of a turn" + what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalDormant},
-			goal{"added latency p50" + what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalDormant},
+			result.Goal("processor time of a turn"+what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalDormant).
+				As("dormant.cpu_ratio"+l.key()).In("×", l.CPU),
+			result.Goal("added latency p50"+what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalDormant).
+				As("dormant.added_ratio"+l.key()).In("×", l.AddedP50),
 		)
 	}
 	return r, nil

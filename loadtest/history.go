@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 // historyReport is what `turn --history N --json` prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type historyReport struct {
-	Messages    int        `json:"messages"`      // of a session before it is measured
-	Bytes       int        `json:"message_bytes"` // of each
-	Rounds      int        `json:"rounds"`
-	Lines       []compared `json:"lines"`       // sessions with a history, beside new ones
-	Compactions int        `json:"compactions"` // in the journals of all rounds
-	Failed      int        `json:"compactions_failed"`
-	Growth      growth     `json:"growth"`
-	Goals       []goal     `json:"goals"`
+	Messages    int             `json:"messages"`      // of a session before it is measured
+	Bytes       int             `json:"message_bytes"` // of each
+	Rounds      int             `json:"rounds"`
+	Lines       []compared      `json:"lines"`       // sessions with a history, beside new ones
+	Compactions int             `json:"compactions"` // in the journals of all rounds
+	Failed      int             `json:"compactions_failed"`
+	Growth      growth          `json:"growth"`
+	Goals       []result.Figure `json:"goals"`
 }
 
 // growth is the daemon's memory beside one session that grows.
@@ -187,15 +188,16 @@ func (r *historyReport) goals() {
 	for _, l := range r.Lines {
 		what := fmt.Sprintf(", %d messages to new, %d sessions, sync %s", r.Messages, l.Sessions, l.Sync)
 		r.Goals = append(r.Goals,
-			goal{"processor time of a turn" + what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalHistory},
-			goal{"added latency p50" + what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalHistory},
+			result.Goal("processor time of a turn"+what, bound, fmt.Sprintf("%.2f×", l.CPU), l.CPU <= goalHistory).
+				As("history.cpu_ratio"+l.key()).In("×", l.CPU),
+			result.Goal("added latency p50"+what, bound, fmt.Sprintf("%.2f×", l.AddedP50), l.AddedP50 <= goalHistory).
+				As("history.added_ratio"+l.key()).In("×", l.AddedP50),
 		)
 	}
 	flat := stat.Ratio(r.Growth.Twice, r.Growth.Once)
-	r.Goals = append(r.Goals, goal{
+	r.Goals = append(r.Goals, result.Goal(
 		fmt.Sprintf("memory beside one session, %d messages to %d", 2*r.Messages, r.Messages), fmt.Sprintf("≤ %.1f×", goalFlat),
-		fmt.Sprintf("%.2f×", flat), flat <= goalFlat,
-	})
+		fmt.Sprintf("%.2f×", flat), flat <= goalFlat).As("history.flat").In("×", flat))
 }
 
 func (r historyReport) print(p printer) {

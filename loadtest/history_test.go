@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 	"testing"
@@ -16,9 +15,9 @@ func brief(more ...string) []string {
 }
 
 func TestHistoryReportsOldBesideNew(t *testing.T) {
-	code, out, _ := scenario(t, brief("--history", "9", "--json")...)
+	code, out, _ := scenario(t, brief("--history", "9", "--json", "-")...)
 	var r historyReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || len(r.Lines) != 1 || r.Messages != 9 || len(r.Goals) != 3 {
@@ -40,9 +39,9 @@ func TestHistoryReportsOldBesideNew(t *testing.T) {
 }
 
 func TestDormantReportsFullBesideEmpty(t *testing.T) {
-	code, out, _ := scenario(t, brief("--dormant", "30", "--json")...)
+	code, out, _ := scenario(t, brief("--dormant", "30", "--json", "-")...)
 	var r dormantReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || len(r.Lines) != 1 || len(r.Homes) != 1 || r.Sessions != 30 || len(r.Goals) != 2 {

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/disk"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/sink"
@@ -28,6 +30,8 @@ type killOptions struct {
 	settle     time.Duration
 	callback   bool
 	mix        string
+	power      *powerOptions // nil: the disk survives
+	clock      *clockOptions // not nil: nobody is killed, clocks are stepped
 }
 
 const (
@@ -53,6 +57,23 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	f := addBenchFlags(fs)
 	var o killOptions
 	fs.IntVar(&o.kills, "kills", 200, "how often the daemon is killed")
+	finish := o.flags(fs)
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	return b.killJudged(ctx, o)
+}
+
+// flags are those that all ways to end a daemon share; what they say is checked by the function that is returned.
+func (o *killOptions) flags(fs *flag.FlagSet) func() error {
 	fs.Uint64Var(&o.seed, "seed", 0, "of instants, texts and delays; 0: random, and printed")
 	fs.IntVar(&o.sessions, "sessions", 24, "that send at the same time")
 	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
@@ -66,39 +87,41 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	fs.StringVar(&o.mix, "mix", "plain", "plain: messages only; all: also stops, messages that steer and interrupt, a model that fails and its fallback,\n"+
 		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated;\n"+
 		"mcp: the same, of an MCP server")
-	if err := parse(fs, args); err != nil {
-		return err
+	return func() (err error) {
+		if roles[o.mix] == nil {
+			return usageError{fmt.Errorf("mix %q: want plain, all, tools or mcp", o.mix)}
+		}
+		if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
+			return usageError{err}
+		}
+		if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.maxUp <= 0 {
+			return usageError{errors.New("kills, cuts, sessions, window, per-session and max-up are at least 1")}
+		}
+		if o.seed == 0 {
+			o.seed = rand.Uint64()
+		}
+		return nil
 	}
-	if roles[o.mix] == nil {
-		return usageError{fmt.Errorf("mix %q: want plain, all, tools or mcp", o.mix)}
-	}
-	var err error
-	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
-		return usageError{err}
-	}
-	if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.maxUp <= 0 {
-		return usageError{errors.New("kills, sessions, window, per-session and max-up are at least 1")}
-	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
-	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
+}
+
+// killJudged runs it and says whether it proves enough.
+func (b *bench) killJudged(ctx context.Context, o killOptions) error {
+	p := b.p
 	p.note("seed %d", o.seed)
 	limit := time.Duration(o.kills)*(o.maxUp+flightPatience+readyTime) + o.drain + 3*time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.killRun(ctx, o)
-	if err := b.tell(r, err); err != nil {
+	if err := b.tell(ctx, r, err); err != nil {
 		return err
 	}
 	if len(r.Verdict.Violations) > 0 {
 		b.keep = true
 		r.printSessions(p)
 		return errBroken
+	}
+	if o.undisturbed() { // nobody was killed
+		return nil
 	}
 	if err := r.Mix.missing(); err != nil && o.kills >= flightKills {
 		return err
@@ -109,6 +132,9 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	}
 	return nil
 }
+
+// undisturbed says whether no process is killed.
+func (o killOptions) undisturbed() bool { return o.clock != nil || o.power != nil && o.power.full > 0 }
 
 // killRun has the parts of one run.
 type killRun struct {
@@ -121,6 +147,11 @@ type killRun struct {
 	crowd *crowd
 	life  []lifetime
 	calls chan struct{} // tells that the model has asked for a tool; lossy; nil where it never does
+	disk  *disk.Disk    // that the home is on; nil: that of this machine
+	steps []clockStep   // of clocks
+	full  []fullTime    // of the disk
+
+	second *daemon.Process // beside the daemon, where clocks are stepped
 }
 
 // lifetime is one kill, and the start after it.
@@ -130,6 +161,8 @@ type lifetime struct {
 	Summaries     int  `json:"summaries"`       // of them
 	Fallbacks     int  `json:"fallbacks"`       // of them, to the model that stands in for others
 	Early         bool `json:"early,omitempty"` // it was killed while it started
+
+	Lost *disk.Loss `json:"lost,omitempty"` // what the disk has lost, where its power was cut
 }
 
 func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
@@ -164,22 +197,56 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		conf.Callback = k.sink.URL()
 	}
 	conf.ModelURL = k.model.URL()
+	if o.power != nil {
+		if k.disk, err = b.disk(o.power, "kill"); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, k.disk.Close()) }()
+	}
+	if o.clock != nil {
+		if err := o.clock.begin(b.dir); err != nil {
+			return r, err
+		}
+		conf.Env = []string{o.clock.clocks[0].Environ()}
+	}
 	if k.home, err = b.homeOf("kill", conf); err != nil {
 		return r, err
+	}
+	if k.disk != nil {
+		if err := k.disk.Sync(); err != nil { // the configuration is older than any power failure
+			return r, err
+		}
 	}
 	d, err := b.start(ctx, k.home)
 	if err != nil {
 		return r, err
 	}
 	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
-	d, err = k.killing(ctx, d)
+	switch {
+	case o.clock != nil:
+		err = k.stepping(ctx)
+	case o.power != nil && o.power.full > 0:
+		err = k.filling(ctx, d)
+	default:
+		d, err = k.killing(ctx, d)
+	}
 	k.crowd.stopSending()
 	if err != nil {
 		k.crowd.abort()
+		for _, p := range []*daemon.Process{k.second, processOf(d)} {
+			if p != nil {
+				p.Kill()
+			}
+		}
 		return r, err
 	}
 	defer d.Kill()
 	rested := k.rest(ctx, d.Started.Add(k.o.settle))
+	if k.second != nil {
+		if err := k.second.Stop(stopTime); err != nil {
+			k.crowd.say(judge.Stuck, "", "the second process: %v", err)
+		}
+	}
 	if err := d.Stop(stopTime); err != nil {
 		k.crowd.say(judge.Stuck, "", "%v", err)
 	}
@@ -194,16 +261,20 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 			p.Kill()
 			return nil, context.Cause(ctx)
 		}
-		l := k.kill(p)
+		l, err := k.kill(p)
+		if err != nil {
+			return nil, err
+		}
 		if k.rnd.Float64() < earlyShare {
-			var err error
 			if p, err = daemon.Start(k.binary, k.home); err != nil {
 				return nil, err
 			}
 			l.Started = p.Started
 			k.life = append(k.life, l)
 			wait(ctx, time.Duration(k.rnd.Float64()*float64(earlyTime)))
-			l = k.kill(p)
+			if l, err = k.kill(p); err != nil {
+				return nil, err
+			}
 			l.Early = true
 			k.crowd.early.Add(1)
 		}
@@ -221,12 +292,19 @@ func (k *killRun) killing(ctx context.Context, d *running) (*running, error) {
 	return d, nil
 }
 
-func (k *killRun) kill(p *daemon.Process) lifetime {
+func processOf(d *running) *daemon.Process {
+	if d == nil {
+		return nil
+	}
+	return d.Process
+}
+
+func (k *killRun) kill(p *daemon.Process) (lifetime, error) {
 	open := k.model.OpenNow()
 	l := lifetime{Open: open.All, Summaries: open.Summaries, Fallbacks: open.Models[fallbackModel]}
 	l.Killed = time.Now()
 	p.Kill()
-	return l
+	return l, k.cut(&l)
 }
 
 // rest waits until every sender has his reply and every reply is pushed, within the time to drain, and says how

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
@@ -138,12 +139,13 @@ func (m *mixReport) missing() error {
 	return nil
 }
 
-func (m *mixReport) goals() []goal {
-	var out []goal
+func (m *mixReport) goals() []result.Figure {
+	var out []result.Figure
 	for _, t := range m.happened() {
-		out = append(out, goal{"kills that met " + t.name, "> 0", fmt.Sprintf("%d of %d", t.n, m.Kills), t.n > 0})
+		out = append(out, result.Goal("kills that met "+t.name, "> 0", fmt.Sprintf("%d of %d", t.n, m.Kills), t.n > 0))
 	}
-	return append(out, goal{"sessions silent after all kills", "0", fmt.Sprint(len(m.silent)), len(m.silent) == 0})
+	return append(out, result.Goal("sessions silent after all kills", "0", fmt.Sprint(len(m.silent)), len(m.silent) == 0).
+		As("kill.silent").In("", float64(len(m.silent))))
 }
 
 func (m *mixReport) say(p printer, c judge.Counts) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -19,25 +20,28 @@ import (
 
 // killReport is what --json prints. Durations are in nanoseconds; fields are only added.
 type killReport struct {
-	Seed        uint64        `json:"seed"`
-	Kills       int           `json:"kills"`
-	Early       int64         `json:"early_kills"`  // further kills, while the daemon started
-	FlightShare float64       `json:"flight_share"` // kills that met at least 8 open model requests
-	Open        int           `json:"open_p50"`     // open model requests at a kill
-	Reposted    int64         `json:"reposted"`     // keys that were posted again after their 202
-	Ready       stat.Spread   `json:"ready"`        // restart to ready
-	First       stat.Spread   `json:"first_resumed"`
-	Resumed     stat.Spread   `json:"resumed"` // every interrupted turn
-	Overtaken   int           `json:"overtaken"`
-	LongestCut  time.Duration `json:"longest_cut_ns"`
-	Rest        time.Duration `json:"rest_ns"` // from the last kill's restart until all was answered
-	Bells       []store.Bell  `json:"bells"`
-	Home        string        `json:"home,omitempty"`
-	Verdict     judge.Verdict `json:"verdict"`
-	Replay      replayed      `json:"replay"`        // of the journal that is left
-	Mix         *mixReport    `json:"mix,omitempty"` // nil where only plain messages were sent
-	Lives       []lifetime    `json:"lives"`
-	Goals       []goal        `json:"goals"`
+	Seed        uint64          `json:"seed"`
+	Kills       int             `json:"kills"`
+	Early       int64           `json:"early_kills"`  // further kills, while the daemon started
+	FlightShare float64         `json:"flight_share"` // kills that met at least 8 open model requests
+	Open        int             `json:"open_p50"`     // open model requests at a kill
+	Reposted    int64           `json:"reposted"`     // keys that were posted again after their 202
+	Ready       stat.Spread     `json:"ready"`        // restart to ready
+	First       stat.Spread     `json:"first_resumed"`
+	Resumed     stat.Spread     `json:"resumed"` // every interrupted turn
+	Overtaken   int             `json:"overtaken"`
+	LongestCut  time.Duration   `json:"longest_cut_ns"`
+	Rest        time.Duration   `json:"rest_ns"` // from the last kill's restart until all was answered
+	Bells       []store.Bell    `json:"bells"`
+	Home        string          `json:"home,omitempty"`
+	Verdict     judge.Verdict   `json:"verdict"`
+	Replay      replayed        `json:"replay"`        // of the journal that is left
+	Mix         *mixReport      `json:"mix,omitempty"` // nil where only plain messages were sent
+	Power       *powerReport    `json:"power,omitempty"`
+	Full        *fullReport     `json:"full,omitempty"`
+	Clock       *clockReport    `json:"clock,omitempty"`
+	Lives       []lifetime      `json:"lives"`
+	Goals       []result.Figure `json:"goals"`
 	journal     []store.Record
 }
 
@@ -56,13 +60,18 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 		return killReport{}, err
 	}
 	r.Verdict = judge.Judge(ev)
+	if k.disk != nil && k.full == nil {
+		r.Power = k.powered(&r.Verdict, ev)
+	}
 	left, err := k.survivors(ctx)
 	if err != nil {
 		return killReport{}, err
 	}
 	r.Verdict.Violations = append(r.Verdict.Violations, left...)
 	r.Verdict.Violations = append(r.Verdict.Violations, r.Replay.violations(len(r.journal))...)
-	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
+	if r.Power == nil || !r.Power.MayLose {
+		r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
+	}
 	for _, b := range r.Bells {
 		if b.Unsent > 0 || b.Unacked > 0 {
 			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{
@@ -72,19 +81,35 @@ func (k *killRun) judge(ctx context.Context, rest time.Duration) (killReport, er
 			})
 		}
 	}
+	if k.full != nil {
+		k.filled(&r)
+		k.write(&r)
+		return r, nil
+	}
+	if k.o.clock != nil {
+		k.clocked(&r)
+		k.write(&r)
+		return r, nil
+	}
 	r.times(ev.Journal, k.life)
 	if k.o.mix != mixPlain {
 		r.Mix = k.mixed(ev)
 		r.Verdict.Violations = append(r.Verdict.Violations, r.Mix.violations()...)
 		r.Goals = append(r.Goals, r.Mix.goals()...)
 	}
-	if len(r.Verdict.Violations) > 0 {
-		r.Home = k.home.Dir
-		if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
-			_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
-		}
-	}
+	k.write(&r)
 	return r, nil
+}
+
+// write leaves the verdict beside the home when something is wrong.
+func (k *killRun) write(r *killReport) {
+	if len(r.Verdict.Violations) == 0 {
+		return
+	}
+	r.Home = k.home.Dir
+	if b, err := json.MarshalIndent(r.Verdict, "", " "); err == nil {
+		_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
+	}
 }
 
 func (k *killRun) evidence(journal []store.Record) judge.Evidence {
@@ -133,18 +158,32 @@ func (r *killReport) times(journal []envelope.Event, lives []lifetime) {
 	r.Overtaken, r.LongestCut = res.Overtaken, res.LongestCut
 	r.FlightShare = float64(met) / float64(max(1, len(open)))
 	v := r.Verdict
-	zero := func(k judge.Kind) goal { return goal{string(k), "0", fmt.Sprint(v.Of(k)), v.Of(k) == 0} }
+	zero := func(k judge.Kind) result.Figure { return counted("kill."+string(k), string(k), v.Of(k)) }
 	for _, kind := range judge.Kinds() {
 		r.Goals = append(r.Goals, zero(kind))
 	}
 	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
-		goal{"kills with ≥ 8 turns in flight", "≥ 90 %", fmt.Sprintf("%.0f %%", 100*r.FlightShare), r.FlightShare >= flightGoal},
-		goal{"ready to first resumed turn (p50; max)", "≤ 2 s", fmt.Sprintf("%.0f ms; %.0f ms", ms(r.First.P50), ms(r.First.Max)), r.First.Max <= goalResume})
+		result.Goal("kills with ≥ 8 turns in flight", "≥ 90 %", fmt.Sprintf("%.0f %%", 100*r.FlightShare), r.FlightShare >= flightGoal).
+			As("kill.flight").In("%", 100*r.FlightShare),
+		result.Goal("ready to first resumed turn (p50; max)", "≤ 2 s",
+			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.First.P50), ms(r.First.Max)), r.First.Max <= goalResume).
+			As("kill.resumed").In("ms", in(res.First...)...))
 }
 
 func (r killReport) print(p printer) {
 	c := r.Verdict.Counts
+	switch {
+	case r.Clock != nil:
+		r.Clock.say(p, r)
+		return
+	case r.Full != nil:
+		r.Full.say(p, r)
+		return
+	}
 	p.say("%d kills of a daemon under load, and %d while it started; seed %d", r.Kills, r.Early, r.Seed)
+	if r.Power != nil {
+		r.Power.say(p)
+	}
 	p.say("%d messages accepted in %d sessions, %d keys posted again; open model requests at a kill: p50 %d", c.Accepted, c.Sessions, r.Reposted, r.Open)
 	p.say("turns: %d completed, %d failed %v, %d cancelled; %d take-overs",
 		c.Events["turn.completed"], c.Events["turn.failed"], c.Failures, c.Events["turn.cancelled"], c.Takeovers)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,9 +9,9 @@ import (
 )
 
 func TestKillWithEverythingThatPeopleDo(t *testing.T) {
-	code, out, _ := scenario(t, killArgs("--mix", "all", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--json")...)
+	code, out, _ := scenario(t, killArgs("--mix", "all", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--json", "-")...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	c := r.Verdict.Counts

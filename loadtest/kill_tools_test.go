@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,10 +10,10 @@ import (
 )
 
 func TestKillDuringToolCalls(t *testing.T) {
-	args := killArgs("--mix", "tools", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json")
+	args := killArgs("--mix", "tools", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json", "-")
 	code, out, _ := scenario(t, args...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	c := r.Verdict.Counts
@@ -28,9 +27,9 @@ func TestKillDuringToolCalls(t *testing.T) {
 
 func TestKillFindsCallsThatRunTwice(t *testing.T) {
 	t.Setenv("STANDIN_BUG", "again")
-	code, out, notes := scenario(t, killArgs("--mix", "tools", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json")...)
+	code, out, notes := scenario(t, killArgs("--mix", "tools", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json", "-")...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 1 || r.Verdict.Of(judge.Doubled) == 0 || !strings.Contains(notes, "was written 2 times, and 1 calls of it have begun") {

@@ -8,6 +8,8 @@
 //	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
 //	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
 //	                             --mix tools during tool calls
+//	go run ./loadtest power      the same with the power of the disk cut: what was not synced is gone (Linux, root, /dev/fuse)
+//	go run ./loadtest clock      the clocks of two processes are stepped an hour forth and back under load
 //	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
 //	                             within the limits? With --rate how fast waiting updates come in, beside the floor
 //	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
@@ -17,6 +19,14 @@
 //	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
 //	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
 //	                             is told everything, once and in order, after the daemon was killed
+//	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
+//	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
+//	                             is anything lost, doubled, out of order, executed twice or stuck?
+//	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
+//	                             after the warm-up
+//	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
+//	go run ./loadtest report     all figures of the design's table and a paper of what sessions cost, into loadtest/RESULTS.md
+//	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -44,10 +54,18 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   tool       turns with a tool call, beside the floor; many parked approvals; a race of answers to one
   start      start to ready, idle memory, short commands, memory after many turns
   kill       kill -9 at random instants under load, then judge journal, replies and pushes
+  power      the same with power cuts: what was not synced is gone too; or, with --full, a disk that fills up and is freed
+  clock      the wall clocks of two processes are stepped by an hour under load: nobody who lives is taken over, nothing is late
   telegram   many chats of a fake Telegram, kill -9, then judge journal and chats; or how fast waiting updates come in
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
+  cluster    turns on a NATS cluster, every service a process of its own; fail-over of workers and of NATS servers
+  chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
+  soak       steady work of all kinds for long; fails when something grows without end
+  sizes      what many sessions on the disk cost, beside a bare server
+  report     the figures of the design's table, into loadtest/RESULTS.md
+  prober     write, wait, read and check for ever, against a running jetclaw; with metrics
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -79,6 +97,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = startCommand(ctx, rest, p)
 	case "kill":
 		err = killCommand(ctx, rest, p)
+	case "power":
+		err = powerCommand(ctx, rest, p)
+	case "clock":
+		err = clockCommand(ctx, rest, p)
 	case "telegram":
 		err = telegramCommand(ctx, rest, p)
 	case "replay":
@@ -87,6 +109,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = mcpCommand(ctx, rest, p)
 	case "bridge":
 		err = bridgeCommand(ctx, rest, p)
+	case "cluster":
+		err = clusterCommand(ctx, rest, p)
+	case "chaos":
+		err = chaosCommand(ctx, rest, p)
+	case "sizes":
+		err = sizesCommand(ctx, rest, p)
+	case "report":
+		err = reportCommand(ctx, rest, p)
+	case "prober":
+		err = proberCommand(ctx, rest, p)
+	case "soak":
+		err = soakCommand(ctx, rest, p)
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
 	case "fakemodel":
@@ -95,6 +129,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
 		err = floor.ServeAppend(ctx, in, out)
+	case floor.OpenCommand:
+		err = floor.ServeOpen(ctx, in, out)
 	case floor.ScanCommand:
 		err = floor.ServeScan(ctx, in, out)
 	case floor.WebCommand:
@@ -119,6 +155,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	p.note("loadtest %s: %v", args[0], err)
 	return 1
 }
+
+// program begins the name of each set of flags.
+const program = "loadtest "
 
 // usageError is a mistake in the command line.
 type usageError struct{ error }
@@ -145,7 +184,7 @@ func (p printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, for
 func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
 
 func (p printer) flags(name string) *flag.FlagSet {
-	fs := flag.NewFlagSet("loadtest "+name, flag.ContinueOnError)
+	fs := flag.NewFlagSet(program+name, flag.ContinueOnError)
 	fs.SetOutput(p.err)
 	return fs
 }

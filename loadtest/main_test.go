@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // The test binary is also the daemon that the scenarios start, and the child in which they measure floors.
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "replay":
 			os.Exit(standInReplay())
-		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand, fakemcp.Command:
+		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand, floor.OpenCommand, fakemcp.Command:
 			main()
 		}
 	}
@@ -70,9 +72,9 @@ func killArgs(more ...string) []string {
 }
 
 func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
-	code, out, _ := scenario(t, killArgs("--json")...)
+	code, out, _ := scenario(t, killArgs("--json", "-")...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	c := r.Verdict.Counts
@@ -86,9 +88,9 @@ func TestKillFindsNothingWrongWithADaemonThatKeepsItsPromises(t *testing.T) {
 
 func TestKillFindsForgottenMessages(t *testing.T) {
 	t.Setenv("STANDIN_BUG", "forget")
-	code, out, notes := scenario(t, killArgs("--json")...)
+	code, out, notes := scenario(t, killArgs("--json", "-")...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 1 || r.Verdict.Of(judge.Lost) == 0 || !strings.Contains(notes, "accepted and is not in the journal") {
@@ -122,9 +124,9 @@ func TestKillFindsDoubleAnswers(t *testing.T) {
 }
 
 func TestTurnReportsBesideItsFloors(t *testing.T) {
-	code, out, _ := scenario(t, "turn", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--json")
+	code, out, _ := scenario(t, "turn", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--json", "-")
 	var r turnReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || len(r.Lines) != 2 || len(r.Goals) == 0 {
@@ -149,9 +151,24 @@ func kinds(s floor.Shape) string {
 }
 
 func TestStartReports(t *testing.T) {
-	code, out, _ := scenario(t, "start", "--starts", "1", "--turns", "10")
+	dir := t.TempDir()
+	data, page := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.html")
+	code, out, _ := scenario(t, "start", "--starts", "2", "--turns", "10", "--json", data, "--html", page)
 	if code != 0 || !strings.Contains(out, "idle memory") || !strings.Contains(out, "start to ready") {
 		t.Errorf("exit %d, %s", code, out)
+	}
+	r, err := result.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := r.Figure("start.ready"); !ok || len(f.Values) != 2 || f.Value <= 0 || f.Unit != "ms" || f.Goal == "" {
+		t.Errorf("%+v", f)
+	}
+	if r.Scenario != "start" || r.Options["turns"] != "10" || r.Options["binary"] != "" || r.Machine.Cores == 0 || r.Machine.NATS == "" || len(r.Series) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "<svg ") || !strings.Contains(string(b), "start to ready, empty home") {
+		t.Errorf("%v, %.500s", err, b)
 	}
 }
 
@@ -164,4 +181,10 @@ func TestUsage(t *testing.T) {
 	if code := run(t.Context(), []string{"kill", "--help"}, strings.NewReader(""), io.Discard, io.Discard); code != 0 {
 		t.Errorf("help: exit %d", code)
 	}
+}
+
+// decode reads the scenario's own report out of a result.
+func decode(out string, into any) error {
+	r := result.Result{Detail: into}
+	return json.Unmarshal([]byte(out), &r)
 }

@@ -5,34 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // mcpFlags are those of the command mcp.
 type mcpFlags struct {
-	bench   benchFlags
-	rounds  int
-	timing  timing
+	measureFlags
+
 	idle    int
 	calm    time.Duration
 	runs    int
 	dead    bool
-	strict  bool
 	servers int
 }
 
 func parseMCP(args []string, p printer) (mcpFlags, error) {
 	fs := p.flags("mcp")
-	f := mcpFlags{bench: addBenchFlags(fs)}
-	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians. 0: no calls and no turns are measured")
-	fs.DurationVar(&f.timing.warmup, "warmup", time.Second, "of each measurement")
-	fs.DurationVar(&f.timing.duration, "duration", 4*time.Second, "of each measurement")
-	fs.IntVar(&f.timing.perSession, "per-session", 20, "turns until a session is replaced by a new one")
+	var f mcpFlags
+	f.add(fs, usualTiming(), ". 0: no calls and no turns are measured")
 	fs.IntVar(&f.idle, "idle", 50, "servers that are configured and that nobody uses; 0: this is not measured")
 	fs.DurationVar(&f.calm, "calm", calmTime, "until the daemon counts itself as idle: then its memory is read")
 	fs.IntVar(&f.runs, "commands", 7, "runs of each short command; 0: none")
 	fs.IntVar(&f.servers, "servers", 10, "servers that are configured for the short commands")
 	fs.BoolVar(&f.dead, "dead", true, "compare turns beside dead servers with turns beside none")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
 	if err := parse(fs, args); err != nil {
 		return f, err
 	}
@@ -47,12 +43,12 @@ func parseMCP(args []string, p printer) (mcpFlags, error) {
 
 // mcpReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type mcpReport struct {
-	Rounds   int           `json:"rounds"`
-	Calls    []callPath    `json:"calls,omitempty"`
-	Commands []commandCost `json:"commands,omitempty"`
-	Idle     *idleServers  `json:"idle,omitempty"`
-	Dead     *deadServers  `json:"dead,omitempty"`
-	Goals    []goal        `json:"goals"`
+	Rounds   int             `json:"rounds"`
+	Calls    []callPath      `json:"calls,omitempty"`
+	Commands []commandCost   `json:"commands,omitempty"`
+	Idle     *idleServers    `json:"idle,omitempty"`
+	Dead     *deadServers    `json:"dead,omitempty"`
+	Goals    []result.Figure `json:"goals"`
 }
 
 // mcpCommand measures what MCP servers cost: their calls beside bare ones, those that nobody uses, and those that are dead.
@@ -61,13 +57,7 @@ func mcpCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f.bench, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	r, err := b.mcp(ctx, f)
-	return b.conclude(f.strict, r, err)
+	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (mcpReport, error) { return b.mcp(ctx, f) })
 }
 
 // mcp measures the commands first: their peak of memory counts that of this process, which grows with what it reads.

@@ -33,7 +33,13 @@ type callPath struct {
 	Turn      stat.Spread   `json:"turn"`   // the whole exchange at the client
 	CPU       time.Duration `json:"cpu_ns"` // of the daemon, a turn
 	Protocol  string        `json:"protocol"`
+
+	rounds     []callPath
+	path, bare stat.Histogram
 }
+
+func (c callPath) pathHist() stat.Histogram { return c.path }
+func (c callPath) bareHist() stat.Histogram { return c.bare }
 
 const echoed = "do you hear me?"
 
@@ -76,8 +82,9 @@ func (b *bench) call(ctx context.Context, transport string, t timing, round int)
 	}()
 	c.Transport = transport
 	both := []func() error{
-		func() (err error) {
-			c.Bare, c.Protocol, err = p.bare(ctx, t)
+		func() error {
+			took, version, err := p.bare(ctx, t)
+			c.Bare, c.bare, c.Protocol = stat.SpreadOf(took), stat.HistogramOf(took), version
 			return err
 		},
 		func() error { return b.through(ctx, p, t, round, &c) },
@@ -205,6 +212,7 @@ func (c *callPath) read(journal []store.Record, markers []string) error {
 	if len(path) == 0 || len(path) < len(markers) {
 		return fmt.Errorf("the journal has %d calls of %d measured turns", len(path), len(markers))
 	}
+	c.path = stat.HistogramOf(path)
 	c.Path, c.Gate, c.Claim, c.Run = stat.SpreadOf(path), stat.SpreadOf(gate), stat.SpreadOf(claim), stat.SpreadOf(run)
 	return nil
 }
@@ -214,7 +222,7 @@ func medianPath(rounds []callPath) callPath {
 	spread := func(f func(callPath) stat.Spread) stat.Spread { return stat.MedianSpread(each(rounds, f)) }
 	number := func(f func(callPath) float64) float64 { return stat.Median(each(rounds, f)) }
 	return callPath{
-		Transport: rounds[0].Transport, Protocol: rounds[0].Protocol,
+		Transport: rounds[0].Transport, Protocol: rounds[0].Protocol, rounds: rounds,
 		Path:     spread(func(c callPath) stat.Spread { return c.Path }),
 		Gate:     spread(func(c callPath) stat.Spread { return c.Gate }),
 		Claim:    spread(func(c callPath) stat.Spread { return c.Claim }),

@@ -12,7 +12,6 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 // Transports that are measured.
@@ -67,7 +66,7 @@ func (p peer) close() error {
 }
 
 // bare calls the tool echo with the SDK alone, one call after the other: the floor. It says which version of the protocol is spoken.
-func (p peer) bare(ctx context.Context, t timing) (spread stat.Spread, version string, err error) {
+func (p peer) bare(ctx context.Context, t timing) (took []time.Duration, version string, err error) {
 	var wire mcp.Transport
 	if p.served != nil {
 		wire = &mcp.StreamableClientTransport{Endpoint: p.served.URL}
@@ -76,13 +75,13 @@ func (p peer) bare(ctx context.Context, t timing) (spread stat.Spread, version s
 	}
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "floor", Version: "1"}, nil).Connect(ctx, wire, nil)
 	if err != nil {
-		return spread, "", fmt.Errorf("floor over %s: %w", p.transport, err)
+		return nil, "", fmt.Errorf("floor over %s: %w", p.transport, err)
 	}
 	defer func() { _ = s.Close() }() // over stdio it says how the process ended
 	if r := s.InitializeResult(); r != nil {
 		version = r.ProtocolVersion
 	}
-	took, err := timed(t, func() error {
+	took, err = timed(t, func() error {
 		r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: fakemcp.Echo, Arguments: map[string]string{"text": echoed}})
 		if err != nil {
 			return err
@@ -90,9 +89,9 @@ func (p peer) bare(ctx context.Context, t timing) (spread stat.Spread, version s
 		return isEcho(r)
 	})
 	if err != nil {
-		return spread, version, fmt.Errorf("floor over %s: %w", p.transport, err)
+		return nil, version, fmt.Errorf("floor over %s: %w", p.transport, err)
 	}
-	return stat.SpreadOf(took), version, nil
+	return took, version, nil
 }
 
 // timed does something again and again, and has the times of those that began in the window: one at the least.

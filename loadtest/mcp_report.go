@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
@@ -17,14 +19,17 @@ const (
 	goalDead       = 1.1 // nothing, as far as this can be measured
 )
 
-func (r mcpReport) all() []goal { return r.Goals }
+func (r mcpReport) all() []result.Figure { return r.Goals }
 
-func (r mcpReport) promises() (out []goal) {
+func (r mcpReport) promises() (out []result.Figure) {
 	if i := r.Idle; i != nil {
 		out = append(out,
-			goal{fmt.Sprintf("processes of %d servers that nobody uses", i.Servers), "0", fmt.Sprint(i.Children), i.Children == 0},
-			goal{"the same, after a call and the time to be idle", "0", fmt.Sprint(i.After), i.After == 0},
-			goal{"the same, after another start, at most", "0", fmt.Sprint(i.Again), i.Again == 0})
+			result.Goal(fmt.Sprintf("processes of %d servers that nobody uses", i.Servers), "0", fmt.Sprint(i.Children), i.Children == 0).
+				As("mcp.idle").In("", float64(i.Children)),
+			result.Goal("the same, after a call and the time to be idle", "0", fmt.Sprint(i.After), i.After == 0).
+				As("mcp.idle_after").In("", float64(i.After)),
+			result.Goal("the same, after another start, at most", "0", fmt.Sprint(i.Again), i.Again == 0).
+				As("mcp.idle_again").In("", float64(i.Again)))
 	}
 	return out
 }
@@ -33,27 +38,40 @@ func (r *mcpReport) goals() {
 	for _, c := range r.Calls {
 		r.Goals = append(
 			r.Goals,
-			goal{
-				"a call through gate, journal and session, p50, over " + c.Transport, "≤ 1 ms",
-				fmt.Sprintf("%.2f ms", ms(c.Path.P50)), c.Path.P50 <= goalCall,
-			},
-			goal{
+			result.Goal(
+				"a call through gate, journal and session, p50, over "+c.Transport, "≤ 1 ms",
+				fmt.Sprintf("%.2f ms", ms(c.Path.P50)), c.Path.P50 <= goalCall).
+				As("mcp.call."+c.Transport).In("ms", c.values(func(x callPath) time.Duration { return x.Path.P50 })...).
+				Beside(c.values(func(x callPath) time.Duration { return x.Bare.P50 })...),
+
+			result.Goal(
 				"the same, to a bare call of the SDK", fmt.Sprintf("≤ %.0f×", goalCallRatio),
-				fmt.Sprintf("%.2f× (floor %.2f ms)", c.Ratio, ms(c.Bare.P50)), c.Ratio <= goalCallRatio,
-			})
+				fmt.Sprintf("%.2f× (floor %.2f ms)", c.Ratio, ms(c.Bare.P50)), c.Ratio <= goalCallRatio).As("mcp.ratio."+c.Transport).In("×", c.Ratio),
+		)
 	}
 	for _, c := range r.Commands {
 		r.Goals = append(r.Goals,
-			goal{c.String() + ": CPU", "≤ 100 ms", fmt.Sprintf("%.0f ms (wall %.0f ms)", ms(c.CPU), ms(c.Wall)), c.CPU <= goalCommandCPU},
-			goal{c.String() + ": memory", "≤ 60 MB", fmt.Sprintf("%.1f MB", float64(c.Peak)/1e6), c.Peak <= goalCommandRSS})
+			result.Goal(c.String()+": CPU", "≤ 100 ms", fmt.Sprintf("%.0f ms (wall %.0f ms)", ms(c.CPU), ms(c.Wall)), c.CPU <= goalCommandCPU).
+				As("mcp.cpu."+c.id()).In("ms", ms(c.CPU)),
+			result.Goal(c.String()+": memory", "≤ 60 MB", fmt.Sprintf("%.1f MB", float64(c.Peak)/1e6), c.Peak <= goalCommandRSS).
+				As("mcp.rss."+c.id()).In("B", float64(c.Peak)))
 	}
 	r.Goals = append(r.Goals, r.promises()...)
 	if d := r.Dead; d != nil {
 		bound := fmt.Sprintf("≤ %.1f×", goalDead)
 		r.Goals = append(r.Goals,
-			goal{"added latency p50 of a plain turn beside dead servers, to none", bound, fmt.Sprintf("%.2f×", d.AddedP50), d.AddedP50 <= goalDead},
-			goal{"the whole turn, p50", bound, fmt.Sprintf("%.2f×", d.TurnP50), d.TurnP50 <= goalDead})
+			result.Goal("added latency p50 of a plain turn beside dead servers, to none", bound, fmt.Sprintf("%.2f×", d.AddedP50), d.AddedP50 <= goalDead).
+				As("mcp.dead_added").In("×", d.AddedP50),
+			result.Goal("the whole turn, p50", bound, fmt.Sprintf("%.2f×", d.TurnP50), d.TurnP50 <= goalDead).
+				As("mcp.dead_turn").In("×", d.TurnP50))
 	}
+}
+
+// values are those of the rounds, in ms.
+func (c callPath) values(of func(callPath) time.Duration) []float64 { return msOf(c.rounds, of) }
+
+func (c commandCost) id() string {
+	return strings.ReplaceAll(c.Command, " ", "_") + map[bool]string{true: ".daemon"}[c.Running]
 }
 
 func (c commandCost) String() string {

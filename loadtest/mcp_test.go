@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 	"slices"
@@ -15,9 +14,9 @@ import (
 )
 
 func TestMCPIsReportedBesideItsFloors(t *testing.T) {
-	code, out, _ := scenario(t, "mcp", "--rounds", "1", "--warmup", "50ms", "--duration", "200ms", "--idle", "2", "--calm", "10ms", "--commands", "1", "--json")
+	code, out, _ := scenario(t, "mcp", "--rounds", "1", "--warmup", "50ms", "--duration", "200ms", "--idle", "2", "--calm", "10ms", "--commands", "1", "--json", "-")
 	var r mcpReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || len(r.Calls) != 2 || len(r.Commands) != 4 || r.Idle == nil || r.Dead == nil || len(r.Goals) != 2*2+2*4+3+2 {
@@ -106,10 +105,10 @@ func TestProcessesAreCounted(t *testing.T) {
 }
 
 func TestKillDuringMCPCalls(t *testing.T) {
-	args := killArgs("--mix", "mcp", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json")
+	args := killArgs("--mix", "mcp", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json", "-")
 	code, out, _ := scenario(t, args...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if c := r.Verdict.Counts; len(r.Verdict.Violations) != 0 || code != 0 || c.Calls == 0 || c.Outcomes["ok"] == 0 {
@@ -119,9 +118,9 @@ func TestKillDuringMCPCalls(t *testing.T) {
 
 func TestKillFindsMCPCallsThatRunTwice(t *testing.T) {
 	t.Setenv("STANDIN_BUG", "again")
-	code, out, notes := scenario(t, killArgs("--mix", "mcp", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json")...)
+	code, out, notes := scenario(t, killArgs("--mix", "mcp", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json", "-")...)
 	var r killReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 1 || r.Verdict.Of(judge.Doubled) == 0 || !strings.Contains(notes, "was written 2 times, and 1 calls of it have begun") {

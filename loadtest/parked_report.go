@@ -9,24 +9,25 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 // parkedReport is a part of what `tool --json` prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type parkedReport struct {
-	Approvals int           `json:"approvals"`
-	Parking   time.Duration `json:"parking_ns"` // from the first message until all calls wait
-	Open      int           `json:"open"`       // as the list says
-	Listed    int           `json:"listed"`     // of them, in the list itself, which is bounded
-	List      stat.Spread   `json:"list"`       // to ask for it on the bus
-	Without   footprint     `json:"without"`    // a daemon of which one approval was decided
-	Before    footprint     `json:"before"`     // the same at that point, of the daemon with parked approvals
-	With      footprint     `json:"with"`       // with all of them parked, but those that were approved
-	RSSEach   float64       `json:"rss_bytes_each"`
-	Approved  int           `json:"approved"`
-	Ran       int           `json:"ran"`
-	Answered  stat.Spread   `json:"answered"` // from the decision to the reply of the turn
-	Goals     []goal        `json:"goals"`
+	Approvals int             `json:"approvals"`
+	Parking   time.Duration   `json:"parking_ns"` // from the first message until all calls wait
+	Open      int             `json:"open"`       // as the list says
+	Listed    int             `json:"listed"`     // of them, in the list itself, which is bounded
+	List      stat.Spread     `json:"list"`       // to ask for it on the bus
+	Without   footprint       `json:"without"`    // a daemon of which one approval was decided
+	Before    footprint       `json:"before"`     // the same at that point, of the daemon with parked approvals
+	With      footprint       `json:"with"`       // with all of them parked, but those that were approved
+	RSSEach   float64         `json:"rss_bytes_each"`
+	Approved  int             `json:"approved"`
+	Ran       int             `json:"ran"`
+	Answered  stat.Spread     `json:"answered"` // from the decision to the reply of the turn
+	Goals     []result.Figure `json:"goals"`
 }
 
 // footprint is what a daemon consists of when all is calm.
@@ -81,18 +82,19 @@ func consumers(ctx context.Context, js jetstream.JetStream) ([]string, error) {
 func (r *parkedReport) finish() {
 	r.RSSEach = float64(r.With.RSS-r.Before.RSS) / float64(r.Approvals)
 	more := r.With.Goroutines - r.Without.Goroutines
-	r.Goals = []goal{
-		{
+	r.Goals = []result.Figure{
+		result.Goal(
 			fmt.Sprintf("goroutines that %d parked approvals add", r.Approvals), fmt.Sprintf("≤ %d, whatever their number", strayGoroutines),
 			fmt.Sprintf("%d (%d, without %d)", more, r.With.Goroutines, r.Without.Goroutines), more <= strayGoroutines,
-		},
-		{
+		).As("parked.goroutines").In("", float64(more)),
+		result.Goal(
 			fmt.Sprintf("consumers that %d parked approvals add", r.Approvals), "0",
 			fmt.Sprintf("%d (%d, before %d)", len(r.With.Consumers)-len(r.Before.Consumers), len(r.With.Consumers), len(r.Before.Consumers)),
 			slices.Equal(r.With.Consumers, r.Before.Consumers),
-		},
-		{"parked approvals in the list", fmt.Sprint(r.Approvals), fmt.Sprint(r.Open), r.Open == r.Approvals},
-		{"approved calls that ran", fmt.Sprint(r.Approved), fmt.Sprint(r.Ran), r.Ran == r.Approved},
+		).As("parked.consumers").In("", float64(len(r.With.Consumers)-len(r.Before.Consumers))),
+		result.Goal("parked approvals in the list", fmt.Sprint(r.Approvals), fmt.Sprint(r.Open), r.Open == r.Approvals).
+			As("parked.open").In("", float64(r.Open)),
+		result.Goal("approved calls that ran", fmt.Sprint(r.Approved), fmt.Sprint(r.Ran), r.Ran == r.Approved).As("parked.ran").In("", float64(r.Ran)),
 	}
 }
 

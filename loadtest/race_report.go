@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 )
@@ -26,7 +27,7 @@ type raceReport struct {
 	Ran         bool            `json:"ran"`             // the file was written
 	Took        time.Duration   `json:"took_ns"`         // until the last was told
 	Each        stat.Spread     `json:"each"`
-	Goals       []goal          `json:"goals"`
+	Goals       []result.Figure `json:"goals"`
 }
 
 func (r *raceReport) finish() {
@@ -41,14 +42,18 @@ func (r *raceReport) finish() {
 	if r.Winner.Allows() {
 		want = 1
 	}
-	r.Goals = []goal{
-		{fmt.Sprintf("winners of %d answers to one approval", r.Deciders), "1", fmt.Sprint(r.Won), r.Won == 1},
-		{"losers that were told who won", fmt.Sprint(r.Deciders - 1), fmt.Sprintf("%d, %d told something else", r.Told, unclear), r.Told == r.Deciders-1},
-		{
+	r.Goals = []result.Figure{
+		result.Goal(fmt.Sprintf("winners of %d answers to one approval", r.Deciders), "1", fmt.Sprint(r.Won), r.Won == 1).
+			As("race.won").In("", float64(r.Won)),
+		result.Goal("losers that were told who won", fmt.Sprint(r.Deciders-1),
+			fmt.Sprintf("%d, %d told something else", r.Told, unclear), r.Told == r.Deciders-1).
+			As("race.told").In("", float64(r.Told)),
+		result.Goal(
 			"decisions in the journal, and what was told to the winner", "1, the same",
 			fmt.Sprintf("%d: %s, told %s", r.Decided, r.Stored, r.Winner), r.Decided == 1 && r.Stored == r.Winner,
-		},
-		{"runs of the call after " + string(r.Winner), fmt.Sprint(want), fmt.Sprint(runs), runs == want && r.Ran == (want == 1)},
+		).As("race.decided").In("", float64(r.Decided)),
+		result.Goal("runs of the call after "+string(r.Winner), fmt.Sprint(want), fmt.Sprint(runs), runs == want && r.Ran == (want == 1)).
+			As("race.ran").In("", float64(runs)),
 	}
 }
 

@@ -28,7 +28,7 @@ func parseReplay(args []string, p printer) (replayFlags, error) {
 	fs.IntVar(&f.doctors, "doctors", 3, "runs of `jetclaw doctor` in a round")
 	fs.StringVar(&f.home, "home", "", "a home whose journal is copied, instead of making one; a daemon then goes on with what is open in it,\n"+
 		"with a fake model and without its channels. The home itself is not touched")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
+	addStrict(fs, &f.strict)
 	fs.DurationVar(&f.limit, "limit", time.Hour, "for all of it")
 	if err := parse(fs, args); err != nil {
 		return f, err
@@ -45,13 +45,7 @@ func replayCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f.bench, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("not done within %s", f.limit))
 	defer cancel()
-	r, err := b.replays(ctx, f)
-	return b.conclude(f.strict, r, err)
+	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (replayReport, error) { return b.replays(ctx, f) })
 }

@@ -10,27 +10,28 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // replayReport is what `replay --json` prints. Durations are in nanoseconds; fields are only added.
 type replayReport struct {
-	Events          int           `json:"events"`
-	Sessions        int           `json:"sessions"`
-	Bytes           int64         `json:"bytes"`             // of all bodies
-	Made            time.Duration `json:"made_ns,omitempty"` // what making the journal took; 0: it is a copy
-	Lines           []replayLine  `json:"lines"`
-	Explained       session.ID    `json:"explained"` // the session with the most events
-	ExplainedEvents int           `json:"explained_events"`
-	Explain         stat.Spread   `json:"explain"`       // beside a daemon
-	ExplainAlone    stat.Spread   `json:"explain_alone"` // without one: the store has to be opened first
-	Doctor          stat.Spread   `json:"doctor"`
-	Version         stat.Spread   `json:"version"` // the floor of these three
-	Problems        []remark      `json:"doctor_problems"`
-	Warnings        []remark      `json:"doctor_warnings"`
-	Rounds          []replayRound `json:"rounds"`
-	Goals           []goal        `json:"goals"`
+	Events          int             `json:"events"`
+	Sessions        int             `json:"sessions"`
+	Bytes           int64           `json:"bytes"`             // of all bodies
+	Made            time.Duration   `json:"made_ns,omitempty"` // what making the journal took; 0: it is a copy
+	Lines           []replayLine    `json:"lines"`
+	Explained       session.ID      `json:"explained"` // the session with the most events
+	ExplainedEvents int             `json:"explained_events"`
+	Explain         stat.Spread     `json:"explain"`       // beside a daemon
+	ExplainAlone    stat.Spread     `json:"explain_alone"` // without one: the store has to be opened first
+	Doctor          stat.Spread     `json:"doctor"`
+	Version         stat.Spread     `json:"version"` // the floor of these three
+	Problems        []remark        `json:"doctor_problems"`
+	Warnings        []remark        `json:"doctor_warnings"`
+	Rounds          []replayRound   `json:"rounds"`
+	Goals           []result.Figure `json:"goals"`
 }
 
 // replayLine is one way of reading the journal: medians of the rounds, and of their own ratios.
@@ -110,19 +111,23 @@ func (r *replayReport) finish() {
 	r.ExplainAlone = r.spread(func(x replayRound) []time.Duration { return x.Alone })
 	r.Doctor = r.spread(func(x replayRound) []time.Duration { return x.Doctor })
 	r.Version = r.spread(func(x replayRound) []time.Duration { return x.Version })
-	share := func(l replayLine) goal {
-		return goal{l.Name + ", events/s", "≥ 50 % of the ordered consumer", fmt.Sprintf("%.0f %%", 100*l.Ordered), l.Ordered >= goalReplay}
+	share := func(id string, l replayLine, of func(replayRound) float64) result.Figure {
+		return result.Goal(l.Name+", events/s", "≥ 50 % of the ordered consumer", fmt.Sprintf("%.0f %%", 100*l.Ordered), l.Ordered >= goalReplay).
+			As("replay."+id).In("events/s", each(r.Rounds, of)...).Beside(each(r.Rounds, func(x replayRound) float64 { return x.Ordered.PerSecond })...)
 	}
-	r.Goals = []goal{
-		share(r.Lines[2]), share(r.Lines[3]),
-		{
+	r.Goals = []result.Figure{
+		share("fold", r.Lines[2], func(x replayRound) float64 { return x.Fold.Rate }),
+		share("check", r.Lines[3], func(x replayRound) float64 { return x.Check.Rate }),
+		result.Goal(
 			fmt.Sprintf("explain of %d events beside a daemon (median; max)", r.ExplainedEvents), "≤ 200 ms",
 			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Explain.P50), ms(r.Explain.Max)), r.Explain.P50 <= goalExplain,
-		},
-		{
+		).As("replay.explain").In("ms", r.every(func(x replayRound) []time.Duration { return x.Explain })...).
+			Beside(ms(r.Version.P50)),
+		result.Goal(
 			"doctor beside a daemon (median; max)", "≤ 2 s",
 			fmt.Sprintf("%.2f s; %.2f s", r.Doctor.P50.Seconds(), r.Doctor.Max.Seconds()), r.Doctor.P50 <= goalDoctor,
-		},
+		).As("replay.doctor").In("ms", r.every(func(x replayRound) []time.Duration { return x.Doctor })...).
+			Beside(ms(r.Version.P50)),
 	}
 	r.Goals = append(r.Goals, r.promises()...)
 }
@@ -147,6 +152,14 @@ func (r *replayReport) line(name string, of func(replayRound) speed) replayLine 
 	}
 }
 
+// every are all durations of a kind, in ms.
+func (r *replayReport) every(of func(replayRound) []time.Duration) (all []float64) {
+	for _, x := range r.Rounds {
+		all = append(all, in(of(x)...)...)
+	}
+	return all
+}
+
 func (r *replayReport) spread(of func(replayRound) []time.Duration) stat.Spread {
 	var all []time.Duration
 	for _, x := range r.Rounds {
@@ -155,13 +168,14 @@ func (r *replayReport) spread(of func(replayRound) []time.Duration) stat.Spread 
 	return stat.SpreadOf(all)
 }
 
-func (r replayReport) all() []goal { return r.Goals }
+func (r replayReport) all() []result.Figure { return r.Goals }
 
-func (r replayReport) promises() []goal {
+func (r replayReport) promises() []result.Figure {
 	last := r.Rounds[len(r.Rounds)-1]
-	return []goal{
+	return []result.Figure{
 		last.Check.goal(last.Ordered.Events),
-		{"problems that doctor finds", "0", fmt.Sprint(len(r.Problems)), len(r.Problems) == 0},
+		result.Goal("problems that doctor finds", "0", fmt.Sprint(len(r.Problems)), len(r.Problems) == 0).
+			As("replay.problems").In("", float64(len(r.Problems))),
 	}
 }
 

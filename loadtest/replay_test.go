@@ -54,7 +54,7 @@ func TestWhatReplaySaysIsRead(t *testing.T) {
 		if (len(v) == 0) != (c.broken == "") || len(v) > 0 && (v[0].Kind != judge.Otherwise || !strings.Contains(v[0].Text, c.broken)) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
-		if g.Met != (c.broken == "") || g.Value != c.value {
+		if g.Met != (c.broken == "") || g.Said != c.value {
 			t.Errorf("%s: %+v", c.name, g)
 		}
 	}

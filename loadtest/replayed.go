@@ -10,6 +10,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
@@ -124,14 +125,14 @@ func (r replayed) violations(events int) (out []judge.Violation) {
 }
 
 // goal is the line of a report on a journal with so many events.
-func (r replayed) goal(events int) goal {
+func (r replayed) goal(events int) result.Figure {
 	const what = "events that today's machines would decide otherwise"
 	v := r.violations(events)
 	switch {
 	case len(v) == 0:
-		return goal{what, "0", fmt.Sprintf("0 of %d, and %d facts", r.compared(), r.Facts), true}
+		return result.Goal(what, "0", fmt.Sprintf("0 of %d, and %d facts", r.compared(), r.Facts), true).As("replayed.otherwise")
 	case r.First != nil:
-		return goal{what, "0", fmt.Sprintf("1 at least: %d (%s)", r.First.Cursor, r.First.Type), false}
+		return result.Goal(what, "0", fmt.Sprintf("1 at least: %d (%s)", r.First.Cursor, r.First.Type), false).As("replayed.otherwise")
 	}
-	return goal{what, "0", "not known of all", false}
+	return result.Goal(what, "0", "not known of all", false).As("replayed.otherwise")
 }

@@ -8,21 +8,25 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 // startReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type startReport struct {
-	Ready       stat.Spread   `json:"ready"`       // from exec to the first answer, empty home
-	ReadyAgain  stat.Spread   `json:"ready_again"` // the same home, stopped cleanly before
-	Idle        int64         `json:"idle_rss"`
-	Turns       int           `json:"turns"`
-	After       int64         `json:"rss_after_turns"`
-	Growth      float64       `json:"growth"` // after / idle
-	Version     time.Duration `json:"version_cpu_ns"`
-	VersionWall time.Duration `json:"version_wall_ns"`
-	Binary      int64         `json:"binary_bytes"`
-	Goals       []goal        `json:"goals"`
+	Ready       stat.Spread     `json:"ready"`       // from exec to the first answer, empty home
+	ReadyAgain  stat.Spread     `json:"ready_again"` // the same home, stopped cleanly before
+	Idle        int64           `json:"idle_rss"`
+	Turns       int             `json:"turns"`
+	After       int64           `json:"rss_after_turns"`
+	Growth      float64         `json:"growth"` // after / idle
+	Version     time.Duration   `json:"version_cpu_ns"`
+	VersionWall time.Duration   `json:"version_wall_ns"`
+	Binary      int64           `json:"binary_bytes"`
+	Goals       []result.Figure `json:"goals"`
+
+	first, again []time.Duration
+	memory       []result.Point // after each slice of turns, and at rest
 }
 
 // Goals of the design that this scenario measures.
@@ -45,18 +49,14 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 	sessions := fs.Int("sessions", 8, "that talk at the same time")
 	perSession := fs.Int("per-session", 20, "turns until a session is replaced by a new one")
 	limit := fs.Duration("limit", 10*time.Minute, "for all turns together")
-	strict := fs.Bool("strict", false, "exit 1 when a goal is missed")
+	var strict bool
+	addStrict(fs, &strict)
 	if err := parse(fs, args); err != nil {
 		return err
 	}
 	if *starts < 1 || *turns < 0 || *sessions < 1 || *perSession < 1 {
 		return usageError{fmt.Errorf("starts, sessions and per-session are at least 1")}
 	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
 	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
 	if err != nil {
 		return err
@@ -65,8 +65,9 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %s", *limit))
 	defer cancel()
 	x := exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice, AtOpen: nothing, AtShut: nothing}
-	r, err := b.startUp(ctx, *starts, *turns, x, m)
-	return b.conclude(*strict, r, err)
+	return measured(ctx, f, strict, p, func(ctx context.Context, b *bench) (startReport, error) {
+		return b.startUp(ctx, *starts, *turns, x, m)
+	})
 }
 
 func (b *bench) startUp(ctx context.Context, starts, turns int, x exchanges, m *fakemodel.Server) (r startReport, err error) {
@@ -83,9 +84,9 @@ func (b *bench) startUp(ctx context.Context, starts, turns int, x exchanges, m *
 	return r, nil
 }
 
-func (r startReport) print(p printer) { printGoals(p, r.Goals) }
-func (r startReport) all() []goal     { return r.Goals }
-func (startReport) promises() []goal  { return nil }
+func (r startReport) print(p printer)         { printGoals(p, r.Goals) }
+func (r startReport) all() []result.Figure    { return r.Goals }
+func (startReport) promises() []result.Figure { return nil }
 
 func (b *bench) starts(ctx context.Context, n int, m *fakemodel.Server, r *startReport) error {
 	var first, again []time.Duration
@@ -105,6 +106,7 @@ func (b *bench) starts(ctx context.Context, n int, m *fakemodel.Server, r *start
 			}
 		}
 	}
+	r.first, r.again = first, again
 	r.Ready, r.ReadyAgain = stat.SpreadOf(first), stat.SpreadOf(again)
 	return nil
 }
@@ -142,6 +144,12 @@ func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel
 	if r.Idle, err = d.RSS(); err != nil {
 		return err
 	}
+	began := time.Now()
+	look := func() error {
+		rss, err := d.RSS()
+		r.memory = append(r.memory, result.Point{At: time.Since(began).Seconds(), Value: float64(rss)})
+		return err
+	}
 	cl := d.client(x.Sessions + 1)
 	defer cl.Close()
 	for i := 0; r.Turns < turns; i++ {
@@ -152,8 +160,14 @@ func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel
 		}
 		r.Turns += e.All
 		b.p.note("%d of %d turns", r.Turns, turns)
+		if err := look(); err != nil {
+			return err
+		}
 	}
 	wait(ctx, calmTime)
+	if err := look(); err != nil {
+		return err
+	}
 	if r.After, err = d.RSS(); err != nil {
 		return err
 	}
@@ -163,23 +177,23 @@ func (b *bench) memory(ctx context.Context, turns int, x exchanges, m *fakemodel
 
 func (r *startReport) goals() {
 	mb := func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
-	r.Goals = []goal{
-		{
+	r.Goals = []result.Figure{
+		result.Goal(
 			"start to ready, empty home (median; max)", "≤ 150 ms",
 			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.Ready.P50), ms(r.Ready.Max)), r.Ready.P50 <= goalReady,
-		},
-		{
+		).As("start.ready").In("ms", in(r.first...)...),
+		result.Goal(
 			"start to ready, the home again (median; max)", "≤ 150 ms",
 			fmt.Sprintf("%.0f ms; %.0f ms", ms(r.ReadyAgain.P50), ms(r.ReadyAgain.Max)), r.ReadyAgain.P50 <= goalReady,
-		},
-		{"jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", ms(r.Version), ms(r.VersionWall)), r.Version <= goalVersionCPU},
-		{"binary, stripped", "≤ 45 MB", mb(r.Binary), r.Binary <= goalBinary},
-		{"idle memory", "≤ 45 MB", mb(r.Idle), r.Idle <= goalIdle},
+		).As("start.again").In("ms", in(r.again...)...),
+		result.Goal("jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", ms(r.Version), ms(r.VersionWall)), r.Version <= goalVersionCPU).
+			As("start.version").In("ms", ms(r.Version)),
+		result.Goal("binary, stripped", "≤ 45 MB", mb(r.Binary), r.Binary <= goalBinary).As("start.binary").In("B", float64(r.Binary)),
+		result.Goal("idle memory", "≤ 45 MB", mb(r.Idle), r.Idle <= goalIdle).As("start.idle").In("B", float64(r.Idle)),
 	}
 	if r.Turns > 0 {
-		r.Goals = append(r.Goals, goal{
+		r.Goals = append(r.Goals, result.Goal(
 			fmt.Sprintf("memory after %d turns", r.Turns), "≤ 1.3× idle",
-			fmt.Sprintf("%s, %.2f×", mb(r.After), r.Growth), r.Growth <= goalGrowth,
-		})
+			fmt.Sprintf("%s, %.2f×", mb(r.After), r.Growth), r.Growth <= goalGrowth).As("start.after").In("B", float64(r.After)).Beside(float64(r.Idle)))
 	}
 }

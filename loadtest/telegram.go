@@ -92,7 +92,7 @@ func telegramCommand(ctx context.Context, args []string, p printer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.telegramRun(ctx, o)
-	if err := b.tell(r, err); err != nil {
+	if err := b.tell(ctx, r, err); err != nil {
 		return err
 	}
 	if len(r.Verdict.Violations) > 0 {

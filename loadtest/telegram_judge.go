@@ -15,6 +15,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
@@ -161,16 +162,16 @@ func (r *telegramReport) finish(ev chat.Evidence) {
 	r.Wait = stat.SpreadOf(waits(ev))
 	v := r.Verdict
 	for _, kind := range judge.Kinds() {
-		r.Goals = append(r.Goals, goal{string(kind), "0", fmt.Sprint(v.Of(kind)), v.Of(kind) == 0})
+		r.Goals = append(r.Goals, counted("telegram."+string(kind), string(kind), v.Of(kind)))
 	}
-	count := func(what string, n int) { r.Goals = append(r.Goals, goal{what, "0", fmt.Sprint(n), n == 0}) }
+	count := func(id, what string, n int) { r.Goals = append(r.Goals, counted("telegram."+id, what, n)) }
 	r.Goals = append(r.Goals, r.Replay.goal(len(ev.Journal)))
-	count("limits exceeded", r.Telegram.Exceeded)
-	count("overlapping polls", r.Telegram.Overlaps)
-	count("updates never confirmed", r.Telegram.Pending)
-	r.Goals = append(r.Goals, goal{
-		"repeats in chats", fmt.Sprintf("≤ %d unknown", r.Counts.Unknown), fmt.Sprint(r.Counts.Repeats), r.Counts.Repeats <= r.Counts.Unknown,
-	})
+	count("exceeded", "limits exceeded", r.Telegram.Exceeded)
+	count("overlaps", "overlapping polls", r.Telegram.Overlaps)
+	count("pending", "updates never confirmed", r.Telegram.Pending)
+	r.Goals = append(r.Goals, result.Goal(
+		"repeats in chats", fmt.Sprintf("≤ %d unknown", r.Counts.Unknown), fmt.Sprint(r.Counts.Repeats), r.Counts.Repeats <= r.Counts.Unknown).
+		As("telegram.repeats").In("", float64(r.Counts.Repeats)))
 }
 
 // waits is how long each message waited in the journal for what answers it.

@@ -11,6 +11,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 	"github.com/jetclaw/jetclaw/loadtest/floor"
 	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
@@ -28,18 +29,18 @@ const (
 
 // rateReport is what `telegram --rate --json` prints. Durations are in nanoseconds; fields are only added.
 type rateReport struct {
-	Updates   int           `json:"updates"`
-	Chats     int           `json:"chats"`
-	Sync      string        `json:"sync"`
-	PerSecond float64       `json:"per_second"` // median of the rounds, as all of these
-	Took      time.Duration `json:"took_ns"`    // first message received to the last
-	First     time.Duration `json:"first_ns"`   // start of the daemon to the first
-	Answered  time.Duration `json:"answered_ns"`
-	Shown     time.Duration `json:"shown_ns"` // of the last round: start of the daemon to the last answer in its chat
-	Floor     float64       `json:"floor_per_second"`
-	Ratio     float64       `json:"ratio"`
-	Rounds    []rateRound   `json:"rounds"`
-	Goals     []goal        `json:"goals"`
+	Updates   int             `json:"updates"`
+	Chats     int             `json:"chats"`
+	Sync      string          `json:"sync"`
+	PerSecond float64         `json:"per_second"` // median of the rounds, as all of these
+	Took      time.Duration   `json:"took_ns"`    // first message received to the last
+	First     time.Duration   `json:"first_ns"`   // start of the daemon to the first
+	Answered  time.Duration   `json:"answered_ns"`
+	Shown     time.Duration   `json:"shown_ns"` // of the last round: start of the daemon to the last answer in its chat
+	Floor     float64         `json:"floor_per_second"`
+	Ratio     float64         `json:"ratio"`
+	Rounds    []rateRound     `json:"rounds"`
+	Goals     []result.Figure `json:"goals"`
 }
 
 type rateRound struct {
@@ -58,7 +59,7 @@ func (b *bench) rateCommand(ctx context.Context, o telegramOptions, rounds int) 
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	r, err := b.rates(ctx, o, rounds)
-	return b.tell(r, err)
+	return b.tell(ctx, r, err)
 }
 
 func (b *bench) rates(ctx context.Context, o telegramOptions, rounds int) (rateReport, error) {
@@ -195,7 +196,8 @@ func (r *rateReport) finish() {
 	r.Took, r.First, r.Answered = stat.Median(took), stat.Median(first), stat.Median(answered)
 	r.Ratio = stat.Ratio(r.PerSecond, r.Floor)
 	if r.Sync == "interval" {
-		r.Goals = []goal{{"intake of updates that wait", "≥ 1,000/s", fmt.Sprintf("%.0f/s", r.PerSecond), r.PerSecond >= goalIntake}}
+		r.Goals = []result.Figure{result.Goal("intake of updates that wait", "≥ 1,000/s", fmt.Sprintf("%.0f/s", r.PerSecond), r.PerSecond >= goalIntake).
+			As("telegram.intake").In("updates/s", rate...).Beside(bare...)}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/chat"
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -18,26 +19,26 @@ import (
 
 // telegramReport is what --json prints. Durations are in nanoseconds; fields are only added.
 type telegramReport struct {
-	Seed     uint64         `json:"seed"`
-	Chats    int            `json:"chats"`
-	Groups   int            `json:"groups"` // of them
-	Updates  int            `json:"updates"`
-	Kills    int            `json:"kills"`       // all
-	Early    int            `json:"early_kills"` // of them, while the daemon started
-	Taps     int            `json:"taps"`        // on buttons that nobody has
-	Took     time.Duration  `json:"took_ns"`
-	Rest     time.Duration  `json:"rest_ns"`  // from when nobody wrote, killed or failed any more until all was answered
-	Ready    stat.Spread    `json:"ready"`    // restart to ready
-	Wait     stat.Spread    `json:"answered"` // message received to turn completed
-	Counts   chat.Counts    `json:"counts"`
-	Telegram telegramServer `json:"telegram"`
-	Faults   map[string]int `json:"faults"` // that were arranged
-	Bells    []store.Bell   `json:"bells"`
-	Home     string         `json:"home,omitempty"`
-	Replay   replayed       `json:"replay"` // of the journal that is left
-	Verdict  judge.Verdict  `json:"verdict"`
-	Lives    []lifetime     `json:"lives"`
-	Goals    []goal         `json:"goals"`
+	Seed     uint64          `json:"seed"`
+	Chats    int             `json:"chats"`
+	Groups   int             `json:"groups"` // of them
+	Updates  int             `json:"updates"`
+	Kills    int             `json:"kills"`       // all
+	Early    int             `json:"early_kills"` // of them, while the daemon started
+	Taps     int             `json:"taps"`        // on buttons that nobody has
+	Took     time.Duration   `json:"took_ns"`
+	Rest     time.Duration   `json:"rest_ns"`  // from when nobody wrote, killed or failed any more until all was answered
+	Ready    stat.Spread     `json:"ready"`    // restart to ready
+	Wait     stat.Spread     `json:"answered"` // message received to turn completed
+	Counts   chat.Counts     `json:"counts"`
+	Telegram telegramServer  `json:"telegram"`
+	Faults   map[string]int  `json:"faults"` // that were arranged
+	Bells    []store.Bell    `json:"bells"`
+	Home     string          `json:"home,omitempty"`
+	Replay   replayed        `json:"replay"` // of the journal that is left
+	Verdict  judge.Verdict   `json:"verdict"`
+	Lives    []lifetime      `json:"lives"`
+	Goals    []result.Figure `json:"goals"`
 	journal  []store.Record
 }
 

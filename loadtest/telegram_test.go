@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
@@ -148,7 +150,7 @@ func TestTelegramReport(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, b.String())
 		}
 	}
-	if r.Goals[3] != (goal{"stuck", "0", "1", false}) {
+	if !reflect.DeepEqual(r.Goals[3], result.Goal("stuck", "0", "1", false).As("telegram.stuck").In("", 1)) {
 		t.Errorf("%+v", r.Goals)
 	}
 	if err := r.missing(); err == nil || !strings.Contains(err.Error(), "no edits in time, nor albums") {

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // toolFlags are those of the command tool.
 type toolFlags struct {
-	bench           benchFlags
+	measureFlags
+
 	cells           []cell
-	rounds          int
-	timing          timing
 	parked          parkedOptions
 	race            raceOptions
-	strict          bool
 	sessions, syncs string
 }
 
@@ -28,19 +27,15 @@ const (
 
 func parseTool(args []string, p printer) (toolFlags, error) {
 	fs := p.flags("tool")
-	f := toolFlags{bench: addBenchFlags(fs), timing: timing{text: nowText}}
+	f := toolFlags{measureFlags: measureFlags{timing: timing{text: nowText}}}
+	f.add(fs, usualTiming(), ". 0: no turns are measured")
 	fs.StringVar(&f.sessions, "sessions", "1,64,512", "numbers of sessions that talk at the same time")
 	fs.StringVar(&f.syncs, "sync", "interval,always", "modes of bus.sync")
-	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians. 0: no turns are measured")
-	fs.DurationVar(&f.timing.warmup, "warmup", time.Second, "of each measurement")
-	fs.DurationVar(&f.timing.duration, "duration", 4*time.Second, "of each measurement")
-	fs.IntVar(&f.timing.perSession, "per-session", 20, "turns until a session is replaced by a new one")
 	fs.IntVar(&f.parked.approvals, "parked", 10_000, "approvals that wait at the same time, each in a session of its own; 0: none")
 	fs.IntVar(&f.parked.approve, "approve", 5, "of them, after all were looked at")
 	fs.DurationVar(&f.parked.calm, "calm", calmTime, "until the daemon counts itself as idle: then its memory is read")
 	fs.IntVar(&f.race.deciders, "race", 1000, "answers to one approval at the same time; 0: none")
 	fs.IntVar(&f.race.conns, "connections", 50, "over which these come")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise about approvals is broken")
 	if err := parse(fs, args); err != nil {
 		return f, err
 	}
@@ -69,10 +64,10 @@ func (f *toolFlags) check() (err error) {
 
 // toolReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type toolReport struct {
-	Turns  *turnReport   `json:"turns,omitempty"`
-	Parked *parkedReport `json:"parked,omitempty"`
-	Race   *raceReport   `json:"race,omitempty"`
-	Goals  []goal        `json:"goals"`
+	Turns  *turnReport     `json:"turns,omitempty"`
+	Parked *parkedReport   `json:"parked,omitempty"`
+	Race   *raceReport     `json:"race,omitempty"`
+	Goals  []result.Figure `json:"goals"`
 }
 
 // toolCommand measures turns with a call beside the floor, and what approvals cost and promise.
@@ -81,13 +76,7 @@ func toolCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f.bench, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	r, err := b.tool(ctx, f)
-	return b.conclude(f.strict, r, err)
+	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (toolReport, error) { return b.tool(ctx, f) })
 }
 
 func (b *bench) tool(ctx context.Context, f toolFlags) (r toolReport, err error) {
@@ -116,9 +105,9 @@ func (b *bench) tool(ctx context.Context, f toolFlags) (r toolReport, err error)
 	return r, nil
 }
 
-func (r toolReport) all() []goal { return r.Goals }
+func (r toolReport) all() []result.Figure { return r.Goals }
 
-func (r toolReport) promises() (out []goal) {
+func (r toolReport) promises() (out []result.Figure) {
 	if r.Parked != nil {
 		out = append(out, r.Parked.Goals...)
 	}
@@ -128,14 +117,14 @@ func (r toolReport) promises() (out []goal) {
 	return out
 }
 
-func toolGoals(lines []turnLine) (out []goal) {
+func toolGoals(lines []turnLine) (out []result.Figure) {
 	for _, l := range lines {
 		if l.Sync == "interval" && l.Sessions == 1 {
-			out = append(out, goal{
+			out = append(out, l.added(result.Goal(
 				"added latency p50 of a turn with a call, 1 session, sync interval", fmt.Sprintf("≤ %.1f× bus floor", goalTool),
 				fmt.Sprintf("%.2f× (%.2f ms, floor %.2f ms)", l.Ratios.AddedBusP50, ms(l.Added.P50), ms(l.BusTurn.P50)),
 				l.Ratios.AddedBusP50 <= goalTool,
-			})
+			).As("tool.added_p50"), p50))
 		}
 	}
 	return out

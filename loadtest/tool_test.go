@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
@@ -26,9 +26,9 @@ import (
 )
 
 func TestToolTurnsAreReportedBesideTheirFloors(t *testing.T) {
-	code, out, _ := scenario(t, "tool", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--parked", "0", "--race", "0", "--json")
+	code, out, _ := scenario(t, "tool", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--parked", "0", "--race", "0", "--json", "-")
 	var r toolReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
 	if code != 0 || r.Turns == nil || len(r.Turns.Lines) != 2 || len(r.Goals) != 1 || r.Parked != nil || r.Race != nil {
@@ -121,10 +121,10 @@ func TestARaceHasOneWinner(t *testing.T) {
 	}
 }
 
-func missedOf(goals []goal) (figures []string) {
+func missedOf(goals []result.Figure) (figures []string) {
 	for _, g := range goals {
 		if !g.Met {
-			figures = append(figures, g.Figure)
+			figures = append(figures, g.Name)
 		}
 	}
 	return figures

@@ -7,37 +7,31 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
 // turnFlags are those of the command turn.
 type turnFlags struct {
-	bench           benchFlags
+	measureFlags
+
 	cells           []cell
-	rounds          int
-	timing          timing
 	past            past
 	dormant         int
-	strict          bool
 	sessions, syncs string
 }
 
 func parseTurn(args []string, p printer) (turnFlags, error) {
 	fs := p.flags("turn")
-	f := turnFlags{bench: addBenchFlags(fs)}
+	var f turnFlags
+	f.add(fs, usualTiming(), "")
 	fs.StringVar(&f.sessions, "sessions", "", `numbers of sessions that talk at the same time (default "1,8,64,512"; "1,8" with --history and --dormant)`)
 	fs.StringVar(&f.syncs, "sync", "", `modes of bus.sync (default "interval,always"; "interval" with --history and --dormant)`)
-	fs.IntVar(&f.rounds, "rounds", 3, "of all that is compared, in turn; the report has medians")
-	fs.DurationVar(&f.timing.warmup, "warmup", time.Second, "of each measurement")
-	fs.DurationVar(&f.timing.duration, "duration", 4*time.Second, "of each measurement")
-	fs.IntVar(&f.timing.perSession, "per-session", 20, "turns until a session is replaced by a new one")
 	fs.IntVar(&f.past.messages, "history", 0, "instead of the floor: turns in sessions with so many messages, beside new ones")
 	fs.IntVar(&f.past.bytes, "history-bytes", 200, "of each message of a history; the answers are as long")
 	fs.IntVar(&f.dormant, "dormant", 0, "instead of the floor: turns beside so many dormant sessions, and without them")
 	fs.DurationVar(&f.past.calm, "calm", calmTime, "until the daemon counts itself as idle: then its memory is read")
-	fs.BoolVar(&f.strict, "strict", false, "exit 1 when a goal is missed, not only when a turn goes wrong")
 	if err := parse(fs, args); err != nil {
 		return f, err
 	}
@@ -74,34 +68,28 @@ func turnCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f.bench, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	var r report
-	switch {
-	case f.past.messages > 0:
-		r, err = b.history(ctx, f.cells, f.timing, f.rounds, f.past)
-	case f.dormant > 0:
-		r, err = b.dormant(ctx, f.cells, f.timing, f.rounds, f.dormant, f.past.calm)
-	default:
-		r, err = b.turns(ctx, f.cells, f.timing, f.rounds)
-	}
-	return b.conclude(f.strict, r, err)
+	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (report, error) {
+		switch {
+		case f.past.messages > 0:
+			return b.history(ctx, f.cells, f.timing, f.rounds, f.past)
+		case f.dormant > 0:
+			return b.dormant(ctx, f.cells, f.timing, f.rounds, f.dormant, f.past.calm)
+		}
+		return b.turns(ctx, f.cells, f.timing, f.rounds)
+	})
 }
 
 // maxHistoryBytes keeps the message within what the fake model repeats.
 const maxHistoryBytes = 1900
 
-func (r turnReport) all() []goal    { return r.Goals }
-func (r historyReport) all() []goal { return r.Goals }
-func (r dormantReport) all() []goal { return r.Goals }
+func (r turnReport) all() []result.Figure    { return r.Goals }
+func (r historyReport) all() []result.Figure { return r.Goals }
+func (r dormantReport) all() []result.Figure { return r.Goals }
 
 // Turns promise nothing that a slow machine could not break.
-func (turnReport) promises() []goal    { return nil }
-func (historyReport) promises() []goal { return nil }
-func (dormantReport) promises() []goal { return nil }
+func (turnReport) promises() []result.Figure    { return nil }
+func (historyReport) promises() []result.Figure { return nil }
+func (dormantReport) promises() []result.Figure { return nil }
 
 // turns measures beside the floor.
 func (b *bench) turns(ctx context.Context, cells []cell, t timing, rounds int) (turnReport, error) {

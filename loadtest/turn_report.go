@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/floor"
+	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 // turnReport is what --json prints. Durations are in nanoseconds; fields are only added.
 type turnReport struct {
-	Rounds     int        `json:"rounds"`
-	PerSession int        `json:"per_session"`
-	Lines      []turnLine `json:"lines"`
-	Goals      []goal     `json:"goals"`
+	Rounds     int             `json:"rounds"`
+	PerSession int             `json:"per_session"`
+	Lines      []turnLine      `json:"lines"`
+	Goals      []result.Figure `json:"goals"`
 }
 
 // turnLine has the medians of a cell's rounds.
@@ -23,6 +24,8 @@ type turnLine struct {
 	sample
 	BusTurn stat.Spread `json:"floor_bus_turn"` // = floor_bus.answered, median
 	Ratios  ratios      `json:"ratios"`
+
+	rounds []sample
 }
 
 // ratios of the product to its floors; each is the median of the rounds' own.
@@ -36,14 +39,6 @@ type ratios struct {
 	RateBus      float64 `json:"rate_bus"`
 	RateBoth     float64 `json:"rate_both"` // to what both floors would do one after the other
 	FloorPerTurn int     `json:"floor_appends"`
-}
-
-// goal is one line of the design's table.
-type goal struct {
-	Figure string `json:"figure"`
-	Goal   string `json:"goal"`
-	Value  string `json:"value"`
-	Met    bool   `json:"met"`
 }
 
 func lineOf(c cell, s []sample) turnLine {
@@ -79,7 +74,7 @@ func lineOf(c cell, s []sample) turnLine {
 		},
 		HTTPPerSec: number(func(x sample) float64 { return x.HTTPPerSec }),
 		Shape:      s[len(s)-1].Shape,
-	}}
+	}, rounds: s}
 	for _, x := range s {
 		l.Turns += x.Turns
 	}
@@ -108,35 +103,32 @@ const (
 	rateSessions = 512
 )
 
-func turnGoals(lines []turnLine) []goal {
-	var out []goal
-	var worst time.Duration
+func turnGoals(lines []turnLine) []result.Figure {
+	var out []result.Figure
+	var worst turnLine
 	for _, l := range lines {
-		worst = max(worst, l.CPU)
+		if l.CPU >= worst.CPU {
+			worst = l
+		}
 		if l.Sync == "interval" && l.Sessions == 1 {
 			out = append(out,
-				goal{
-					"added latency p50, 1 session, sync interval", "≤ 2× bus floor",
-					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP50), l.Ratios.AddedBusP50 <= goalAddedP50,
-				},
-				goal{
-					"added latency p99, 1 session, sync interval", "≤ 3× bus floor",
-					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP99), l.Ratios.AddedBusP99 <= goalAddedP99,
-				})
+				l.added(result.Goal("added latency p50, 1 session, sync interval", "≤ 2× bus floor",
+					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP50), l.Ratios.AddedBusP50 <= goalAddedP50).As("turn.added_p50"), p50),
+				l.added(result.Goal("added latency p99, 1 session, sync interval", "≤ 3× bus floor",
+					fmt.Sprintf("%.2f×", l.Ratios.AddedBusP99), l.Ratios.AddedBusP99 <= goalAddedP99).As("turn.added_p99"), p99))
 		}
 		if l.Sessions == rateSessions {
 			out = append(out,
-				goal{
-					"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of bus floor",
-					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBus), l.Ratios.RateBus >= goalRate,
-				},
-				goal{
-					"turns/s, 512 sessions, sync " + l.Sync, "≥ 50 % of both floors",
-					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBoth), l.Ratios.RateBoth >= goalRate,
-				})
+				result.Goal("turns/s, 512 sessions, sync "+l.Sync, "≥ 50 % of bus floor",
+					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBus), l.Ratios.RateBus >= goalRate).
+					As("turn.rate."+l.Sync).In("turns/s", l.rates()...).Beside(l.busRates()...),
+				result.Goal("turns/s, 512 sessions, sync "+l.Sync, "≥ 50 % of both floors",
+					fmt.Sprintf("%.0f %%", 100*l.Ratios.RateBoth), l.Ratios.RateBoth >= goalRate).
+					As("turn.rate_both."+l.Sync).In("turns/s", l.rates()...).Beside(l.bothRates()...))
 		}
 	}
-	return append(out, goal{"processor time of a turn, worst line", "≤ 1 ms", fmt.Sprintf("%.2f ms", ms(worst)), worst <= goalCPU})
+	return append(out, result.Goal("processor time of a turn, worst line", "≤ 1 ms", fmt.Sprintf("%.2f ms", ms(worst.CPU)), worst.CPU <= goalCPU).
+		As("turn.cpu").In("ms", msOf(worst.rounds, func(s sample) time.Duration { return s.CPU })...))
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -169,7 +161,7 @@ func (r turnReport) table(p printer) {
 	}
 }
 
-func printGoals(p printer, goals []goal) {
+func printGoals(p printer, goals []result.Figure) {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\nfigure\tgoal\tmeasured\t")
 	for _, g := range goals {
@@ -177,7 +169,7 @@ func printGoals(p printer, goals []goal) {
 		if g.Met {
 			verdict = "met"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", g.Figure, g.Goal, g.Value, verdict)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", g.Name, g.Goal, g.Said, verdict)
 	}
 	_ = w.Flush()
 }

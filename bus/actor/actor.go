@@ -73,6 +73,7 @@ func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], e
 		return nil, fmt.Errorf("the machine of %q on the spec of %q", m.Service, spec.Name)
 	}
 	o = o.withDefaults()
+	p.Hooks = p.Hooks.OrSilent()
 	a := &Actor[S]{
 		m: m, spec: spec, p: p, o: o, log: p.Log,
 		folds:       newFolder(p, m.Version, m.Apply, o.CacheSessions),
@@ -168,6 +169,7 @@ func (a *Actor[S]) succeeded(id laneID) {
 
 func (a *Actor[S]) quarantine(s session.ID, why string) {
 	a.log.Error("session quarantined: its bells go to the dead letters", "session", s, "reason", why)
+	a.p.Hooks.Poisoned()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.quarantined[s] = why

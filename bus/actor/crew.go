@@ -32,6 +32,7 @@ type crew[S any] struct {
 // have to stop; draining is closed when nothing new is to be begun.
 func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bell) {
 	s := b.Event().Session
+	a.p.Hooks.Rang(b.Event(), b.Deliveries())
 	part, err := a.part(b.Event())
 	if err != nil {
 		a.quarantine(s, err.Error())

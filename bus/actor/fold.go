@@ -22,7 +22,8 @@ const tombstone = "session.deleted"
 type folded[S any] struct {
 	state  S
 	cursor uint64
-	loose  int // events folded since the last snapshot
+	event  string // its id
+	loose  int    // events folded since the last snapshot
 }
 
 // Folder folds sessions: from its cache, else the snapshot, then along jc-prev. Safe for concurrent use.
@@ -32,6 +33,7 @@ type Folder[S any] struct {
 	journal Journal
 	snaps   Snapshots // may be nil
 	log     *slog.Logger
+	read    func(events int) // is told of each walk
 
 	mu    sync.Mutex
 	index map[session.ID]*list.Element // guarded by mu; of cached[S]
@@ -54,7 +56,7 @@ func NewFolder[S any](c *bus.Conn, spec bus.Spec, version string, apply func(S, 
 
 func newFolder[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *Folder[S] {
 	return &Folder[S]{
-		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log,
+		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log, read: p.Hooks.OrSilent().Folded,
 		index: make(map[session.ID]*list.Element), order: list.New(), limit: limit,
 	}
 }
@@ -143,7 +145,7 @@ func (f *Folder[S]) fold(at folded[S], ev envelope.Event) folded[S] {
 	if ev.Kind() == tombstone {
 		at = folded[S]{}
 	}
-	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, loose: at.loose + 1}
+	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, event: ev.ID, loose: at.loose + 1}
 }
 
 // load brings a fold up to a cursor of its session, and returns the events that it folded, newest first. The walk goes
@@ -172,6 +174,7 @@ func (f *Folder[S]) load(ctx context.Context, s session.ID, at folded[S], upto u
 	if err != nil {
 		return at, nil, fmt.Errorf("fold %s: %w", s, err)
 	}
+	f.read(len(news))
 	return next, news, nil
 }
 
@@ -203,7 +206,9 @@ func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto u
 // errBroken says that the chain of a session leads elsewhere: no retry can mend it.
 var errBroken = errors.New("the chain is broken")
 
-// snapshot is the kept state of a session, if it is of this version and not newer than upto; else the zero fold.
+// snapshot is the kept state of a session, if it is of this version and not newer than upto; else the zero fold. Its last event
+// has to be the one that the journal has there: after a power failure a snapshot may be newer than the journal, and by the time
+// that it is read the journal may have grown beyond it, with another past.
 func (f *Folder[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (folded[S], error) {
 	if f.snaps == nil {
 		return folded[S]{}, nil
@@ -215,12 +220,21 @@ func (f *Folder[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (fo
 	if !ok || snap.Version != f.version || snap.Cursor > upto {
 		return folded[S]{}, nil
 	}
+	switch ev, err := f.journal.Get(ctx, snap.Cursor); {
+	case errors.Is(err, bus.ErrNoEvent): // purged
+		return folded[S]{}, nil
+	case err != nil:
+		return folded[S]{}, err
+	case ev.ID != snap.Event || ev.Session != s:
+		f.dropSnapshot(ctx, s, snap.Cursor)
+		return folded[S]{}, nil
+	}
 	var state S
 	if err := json.Unmarshal(snap.State, &state); err != nil {
 		f.log.Warn("unreadable snapshot ignored", "session", s, "error", err)
 		return folded[S]{}, nil
 	}
-	return folded[S]{state: state, cursor: snap.Cursor}, nil
+	return folded[S]{state: state, cursor: snap.Cursor, event: snap.Event}, nil
 }
 
 func (f *Folder[S]) dropSnapshot(ctx context.Context, s session.ID, cursor uint64) {
@@ -239,5 +253,5 @@ func (f *Folder[S]) saveSnapshot(ctx context.Context, s session.ID, at folded[S]
 	if err != nil {
 		return fmt.Errorf("snapshot of %s: %w", s, err)
 	}
-	return f.snaps.SaveSnapshot(ctx, s, bus.Snapshot{Version: f.version, Cursor: at.cursor, State: state})
+	return f.snaps.SaveSnapshot(ctx, s, bus.Snapshot{Version: f.version, Cursor: at.cursor, Event: at.event, State: state})
 }

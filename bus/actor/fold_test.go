@@ -56,7 +56,7 @@ const one session.ID = "main.http.test.one"
 // put stores a chain of messages at cursors; a negative one is a tombstone.
 func (h *shelf) put(prev uint64, cursors ...int) {
 	for _, n := range cursors {
-		e := envelope.Event{Session: one, Prev: prev, Cursor: uint64(max(n, -n)), Body: messagev1.Received{}}
+		e := envelope.Event{ID: idOf(uint64(max(n, -n))), Session: one, Prev: prev, Cursor: uint64(max(n, -n)), Body: messagev1.Received{}}
 		if n < 0 {
 			e.Body = turnv1.SessionDeleted{}
 		}
@@ -64,6 +64,8 @@ func (h *shelf) put(prev uint64, cursors ...int) {
 		prev, h.last = e.Cursor, e.Cursor
 	}
 }
+
+func idOf(cursor uint64) string { return fmt.Sprint("e", cursor) }
 
 // trail is the fold of these tests: the cursors it has seen.
 type trail []uint64
@@ -80,7 +82,8 @@ func (h *shelf) kept(version string, cursors ...uint64) {
 	if err != nil {
 		panic(err)
 	}
-	h.snap = &bus.Snapshot{Version: version, Cursor: cursors[len(cursors)-1], State: state}
+	last := cursors[len(cursors)-1]
+	h.snap = &bus.Snapshot{Version: version, Cursor: last, Event: idOf(last), State: state}
 }
 
 func TestFold(t *testing.T) {
@@ -90,21 +93,27 @@ func TestFold(t *testing.T) {
 		want  string // of the fold; "": an error
 		reads int
 	}{
-		"all of it":                    {func(h *shelf) { h.put(0, 1, 4, 9) }, 0, "[1 4 9]", 3},
-		"a part":                       {func(h *shelf) { h.put(0, 1, 4, 9) }, 4, "[1 4]", 2},
-		"nothing":                      {func(*shelf) {}, 0, "[]", 0},
-		"from its snapshot":            {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("2", 1, 4) }, 0, "[1 4 9]", 1},
-		"a snapshot that is newer":     {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("2", 1, 4, 9) }, 4, "[1 4]", 2},
-		"a snapshot of other code":     {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("1", 1, 4) }, 0, "[1 4 9]", 3},
-		"a snapshot of another past":   {func(h *shelf) { h.put(0, 1, 6, 9); h.kept("2", 1, 4) }, 0, "[1 6 9]", 3},
-		"unreadable snapshot":          {func(h *shelf) { h.put(0, 1, 4); h.kept("2", 1); h.snap.State = []byte(`{`) }, 0, "[1 4]", 2},
-		"a missing event":              {func(h *shelf) { h.put(0, 1, 4, 9); delete(h.events, 4) }, 0, "", 0},
-		"the newest is missing":        {func(h *shelf) { h.put(0, 1, 4, 9); delete(h.events, 9) }, 9, "", 0},
-		"deleted":                      {func(h *shelf) { h.put(5, -9) }, 0, "[9]", 1},
-		"deleted, and written to":      {func(h *shelf) { h.put(5, -9, 12) }, 0, "[9 12]", 2},
-		"deleted, not purged yet":      {func(h *shelf) { h.put(0, 1, 4, -9, 12) }, 0, "[9 12]", 2},
-		"deleted after what is sought": {func(h *shelf) { h.put(5, -9) }, 5, "[9]", 2},
-		"a snapshot below the deleted": {func(h *shelf) { h.put(5, -9, 12); h.kept("2", 1, 4) }, 0, "[9 12]", 2},
+		"all of it":                  {func(h *shelf) { h.put(0, 1, 4, 9) }, 0, "[1 4 9]", 3},
+		"a part":                     {func(h *shelf) { h.put(0, 1, 4, 9) }, 4, "[1 4]", 2},
+		"nothing":                    {func(*shelf) {}, 0, "[]", 0},
+		"from its snapshot":          {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("2", 1, 4) }, 0, "[1 4 9]", 2},
+		"a snapshot that is newer":   {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("2", 1, 4, 9) }, 4, "[1 4]", 2},
+		"a snapshot of other code":   {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("1", 1, 4) }, 0, "[1 4 9]", 3},
+		"a snapshot of another past": {func(h *shelf) { h.put(0, 1, 6, 9); h.kept("2", 1, 4) }, 0, "[1 6 9]", 4},
+		"a snapshot of a lost past, at a cursor that was used again": {func(h *shelf) {
+			h.put(0, 1, 4, 9)
+			h.kept("2", 2, 3, 4)
+			h.snap.Event = "lost"
+		}, 0, "[1 4 9]", 4},
+		"a snapshot of before there were ids": {func(h *shelf) { h.put(0, 1, 4, 9); h.kept("2", 1, 4); h.snap.Event = "" }, 0, "[1 4 9]", 4},
+		"unreadable snapshot":                 {func(h *shelf) { h.put(0, 1, 4); h.kept("2", 1); h.snap.State = []byte(`{`) }, 0, "[1 4]", 3},
+		"a missing event":                     {func(h *shelf) { h.put(0, 1, 4, 9); delete(h.events, 4) }, 0, "", 0},
+		"the newest is missing":               {func(h *shelf) { h.put(0, 1, 4, 9); delete(h.events, 9) }, 9, "", 0},
+		"deleted":                             {func(h *shelf) { h.put(5, -9) }, 0, "[9]", 1},
+		"deleted, and written to":             {func(h *shelf) { h.put(5, -9, 12) }, 0, "[9 12]", 2},
+		"deleted, not purged yet":             {func(h *shelf) { h.put(0, 1, 4, -9, 12) }, 0, "[9 12]", 2},
+		"deleted after what is sought":        {func(h *shelf) { h.put(5, -9) }, 5, "[9]", 2},
+		"a snapshot below the deleted":        {func(h *shelf) { h.put(5, -9, 12); h.kept("2", 1, 4) }, 0, "[9 12]", 3},
 		"a stranger's event": {func(h *shelf) {
 			h.put(0, 1, 4)
 			h.events[1] = envelope.Event{Session: "main.http.test.two", Cursor: 1, Body: messagev1.Received{}}

@@ -30,15 +30,16 @@ type lane[S any] struct {
 	wake   chan struct{} // of size 1: mail or a nudge came
 	claim  atomic.Uint64 // the claim being worked on; claiming while its append is under way
 
-	held  []bus.Bell // not yet settled; their events are part of the fold or of upto
-	upto  uint64     // newest cursor that is known of
-	blind bool       // a bell without an event is in hand: only the journal knows what is new
-	at    folded[S]
-	mine  envelope.Event // the claim that this run appended, while open; else zero
-	gone  uint64         // a claim whose owner has let go
-	tries int            // conflicts in a row
-	asked time.Time      // the machine's clock when it was asked last
-	owed  error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
+	held    []bus.Bell // not yet settled; their events are part of the fold or of upto
+	upto    uint64     // newest cursor that is known of
+	blind   bool       // a bell without an event is in hand: only the journal knows what is new
+	at      folded[S]
+	mine    envelope.Event // the claim that this run appended, while open; else zero
+	claimed time.Time      // just before it was appended
+	gone    uint64         // a claim whose owner has let go
+	tries   int            // conflicts in a row
+	asked   time.Time      // the machine's clock when it was asked last
+	owed    error          // why news is not read, or what the machine wants beside the claim not stored; nil when all is
 
 	extended time.Time // when the server was last told that the bells in hand are worked on
 }
@@ -242,6 +243,7 @@ func (l *lane[S]) decide(ctx context.Context, step machine.Append) (end bool) {
 	l.a.p.Journal.Stamp(&ev)
 	if step.Claim {
 		l.claim.Store(claiming)
+		l.claimed = time.Now()
 	}
 	stored, err := l.append(ctx, ev, appendRetries)
 	if err != nil {
@@ -276,8 +278,10 @@ func (l *lane[S]) tell(step machine.Append, cursor uint64) {
 // decided is the event that the machine asks for. Its time is the machine's clock when it decided, so that it can be decided
 // again later.
 func (l *lane[S]) decided(step machine.Append) envelope.Event {
+	trace, waited := l.trace()
 	return envelope.Event{
-		Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: l.trace(), Time: l.asked, Rules: l.rules(),
+		Session: l.session, Prev: l.at.cursor, Cause: step.Cause, Body: step.Body, Trace: trace, Time: l.asked, Rules: l.rules(),
+		Origin: envelope.Origin{Waited: waited},
 	}
 }
 
@@ -289,14 +293,15 @@ func (l *lane[S]) rules() string {
 	return l.a.m.Rules(l.session)
 }
 
-// trace is the traceparent that the newest bell in hand carries.
-func (l *lane[S]) trace() string {
+// trace is the traceparent that the newest bell in hand carries. waited says that it has rung before, or long ago: what it
+// leads to now is no part of what happened then.
+func (l *lane[S]) trace() (parent string, waited bool) {
 	for _, v := range slices.Backward(l.held) {
-		if t := v.Event().Trace; t != "" {
-			return t
+		if ev := v.Event(); ev.Trace != "" {
+			return ev.Trace, v.Deliveries() > 1 || l.asked.Sub(ev.Time) > bus.AckWait
 		}
 	}
-	return ""
+	return "", false
 }
 
 // lost counts a compare-and-set that was lost to somebody else's event.
@@ -363,6 +368,8 @@ func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conf
 	}
 	for _, n := range news {
 		if n.ID == ev.ID {
+			ev.Cursor = n.Cursor
+			l.a.p.Hooks.Appended(ev, l.asked, nil) // its ack was lost
 			return stored{true, n}, nil
 		}
 	}

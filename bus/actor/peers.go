@@ -39,7 +39,7 @@ func newPeers(p Peers) *peers {
 type opinion struct {
 	bus.Answer               // Absent only when it was so twice
 	again      time.Duration // with Silent: how soon a second look would tell more; 0 if nothing is known of that
-	lasting    bool          // with Silent: it has been so for long
+	lasted     time.Duration // with Silent: for how long it has been so, as far as is known
 }
 
 func (p *peers) ask(ctx context.Context, instance string, ref bus.ClaimRef) opinion {
@@ -57,7 +57,7 @@ func (p *peers) ask(ctx context.Context, instance string, ref bus.ClaimRef) opin
 		return note(p.absent, instance).absence()
 	case bus.Silent:
 		s := note(p.silent, instance)
-		return opinion{Answer: a, lasting: s.last.Sub(s.first) >= silence}
+		return opinion{Answer: a, lasted: s.last.Sub(s.first)}
 	case bus.Busy, bus.Free:
 	}
 	delete(p.silent, instance)
@@ -104,10 +104,23 @@ func (s sighting) absence() opinion {
 
 var errStubborn = errors.New("the machine does not take over a claim whose owner is gone")
 
-// meet deals with a claim that is not this run's. It returns true when the lane's work has to end.
+// patience is how long the owner of a claim may be silent. Its deadline, and the time of the claim, are of another clock, which
+// may be an hour ahead or behind: they shorten what has to be waited, and never stand for it.
+func (l *lane[S]) patience(h machine.Held) time.Duration {
+	if l.a.p.Seams.now().After(h.Deadline) {
+		return silence
+	}
+	whole := bus.AckWait << min(h.Attempt, 10)
+	if age := l.a.p.Seams.since(h.Since); !h.Since.IsZero() && age >= whole {
+		return silence
+	}
+	return whole
+}
+
+// meet deals with a claim that is not this run's: who lives and works on it is never taken over, whatever the time is. It returns
+// true when the lane's work has to end.
 func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 	switch {
-	case l.a.p.Seams.now().After(h.Deadline):
 	case h.Worker == l.a.p.Instance && l.a.busy(bus.ClaimRef{Session: l.session, Claim: h.Claim}):
 		// Another lane of this process is at it.
 		l.nakAll(l.heldDelay(l.deliveries()))
@@ -126,7 +139,7 @@ func (l *lane[S]) meet(ctx context.Context, h machine.Held) (end bool) {
 				l.nakAll(o.again + time.Duration(l.a.p.Seams.rand()*float64(absence/4)))
 				return true
 			}
-			if !o.lasting || h.Since.IsZero() || l.a.p.Seams.since(h.Since) < bus.AckWait<<min(h.Attempt, 10) {
+			if o.lasted < silence || o.lasted < l.patience(h) {
 				l.nakAll(l.heldDelay(1))
 				return true
 			}

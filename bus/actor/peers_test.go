@@ -45,7 +45,7 @@ func TestWhatCountsAsDead(t *testing.T) {
 				begun, dead := time.Now(), time.Duration(0)
 				for time.Since(begun) < time.Minute && dead == 0 {
 					o := p.ask(t.Context(), "w", bus.ClaimRef{})
-					if o.Answer == bus.Absent || o.Answer == bus.Free || o.lasting {
+					if o.Answer == bus.Absent || o.Answer == bus.Free || o.Answer == bus.Silent && o.lasted >= silence {
 						dead = max(time.Since(begun), 1)
 					}
 					time.Sleep(every)

@@ -13,8 +13,9 @@ import (
 )
 
 type outcome struct {
-	body envelope.Body
-	err  error
+	body  envelope.Body
+	err   error
+	trace string // that it carries
 }
 
 type verdict int
@@ -63,7 +64,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 				l.fell(ctx, step, w.outcome.err)
 				return true
 			}
-			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: w.outcome.body, Trace: l.mine.Trace, Rules: l.rules()}
+			result = envelope.Event{Session: l.session, Cause: l.mine.ID, Body: w.outcome.body, Trace: w.outcome.trace, Rules: l.rules()}
 			l.a.p.Journal.Stamp(&result)
 		case again:
 		case news:
@@ -112,6 +113,7 @@ func (l *lane[S]) begin(ctx context.Context, limit time.Duration) <-chan outcome
 	l.a.running.Go(func() {
 		l.a.p.Seams.turn(Goroutine{Kind: "effect", Session: l.session, Part: l.part, Cursor: work.Claim.Cursor})
 		var o outcome
+		ctx, end := l.a.p.Hooks.Effect(ctx, work.Claim)
 		err := l.guard(func() { o.body, o.err = l.a.m.Perform(ctx, work) })
 		switch p, ok := errors.AsType[panicked](err); {
 		case ok: // the machine is sound: this is an effect that failed, and is tried again like one
@@ -119,6 +121,7 @@ func (l *lane[S]) begin(ctx context.Context, limit time.Duration) <-chan outcome
 		case o.err == nil && o.body == nil:
 			o.err = errors.New("an effect without an outcome")
 		}
+		o.trace = end(o.body, o.err)
 		done <- o
 	})
 	return done
@@ -134,10 +137,11 @@ func (l *lane[S]) leave(ctx context.Context, v verdict, err error) (end bool) {
 }
 
 // stillMine looks at the journal again when much time has passed since the claim was made: a process that was stopped, or
-// whose append took long, may have been taken over, and an effect cannot be called back.
+// whose append took long, may have been taken over, and an effect cannot be called back. Two clocks are asked: that on the wall may
+// be set back meanwhile, and the other stands still while a machine sleeps.
 func (l *lane[S]) stillMine(ctx context.Context, step machine.Perform) (verdict, error) {
-	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2; {
-		since = l.a.p.Seams.now()
+	for since := l.mine.Time; l.a.p.Seams.since(since) > bus.AckWait/2 || time.Since(l.claimed) > bus.AckWait/2; {
+		since, l.claimed = l.a.p.Seams.now(), time.Now()
 		if v, err := l.judgeAgain(ctx, step); v != wanted || err != nil {
 			return v, err
 		}

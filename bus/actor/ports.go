@@ -56,11 +56,14 @@ type Ports struct {
 	Instance  string    // this worker, as its claims name it
 	Log       *slog.Logger
 	Seams     Seams
+	Hooks     bus.Hooks // for metrics and traces; the zero value is silent
 }
 
 // OnBus makes ports of the connection of a service.
 func OnBus(c *bus.Conn, spec bus.Spec) Ports {
-	p := Ports{Journal: c.Journal(), Bells: c, Peers: c, Instance: c.Instance(), Log: c.Log(), Seams: Seams{Now: c.Now}}
+	p := Ports{
+		Journal: c.Journal(), Bells: c, Peers: c, Instance: c.Instance(), Log: c.Log(), Seams: Seams{Now: c.Now}, Hooks: c.Hooks(),
+	}
 	if spec.Snapshots {
 		p.Snapshots = c
 	}

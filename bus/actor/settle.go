@@ -3,10 +3,12 @@ package actor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -46,7 +48,7 @@ func (l *lane[S]) nakAll(d time.Duration) {
 // the other parts wait in steps.
 func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
 	d := l.a.p.Seams.until(step.Until)
-	if d <= longestNak || l.a.p.Timers == nil || l.part != "" {
+	if d <= longestNak || l.a.p.Timers == nil || l.part != "" || l.early() {
 		l.nakAll(max(d, 10*time.Millisecond))
 		return
 	}
@@ -65,6 +67,15 @@ func (l *lane[S]) wait(ctx context.Context, step machine.Wait) {
 	default:
 		l.quiescent()
 	}
+}
+
+// early says whether a timer in hand has rung before its time: the server's clock is ahead of this one. Another timer for that time
+// would ring at once, again and again.
+func (l *lane[S]) early() bool {
+	return slices.ContainsFunc(l.held, func(b bus.Bell) bool {
+		ev := b.Event()
+		return ev.Cursor == 0 && l.a.p.Seams.until(ev.Time) > 0
+	})
 }
 
 // trouble puts the bells off after an error, or gives them up when the session itself is at fault.

@@ -4,6 +4,9 @@ package backup
 type Options struct {
 	Version  string         // the jetclaw that saves; for the manifest
 	Progress func(Progress) // called often, from one goroutine; nil: nobody looks
+	// Replicas are the copies that a Restore makes of each stream, on a bus whose disks are others: limits in bytes are then left to the
+	// topology that is applied afterwards. 0: one, with the limits that were saved.
+	Replicas int
 }
 
 func (o Options) tell(p Progress) {

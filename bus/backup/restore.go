@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -87,8 +88,11 @@ func (r *restorer) remove(ctx context.Context, name string) error {
 }
 
 func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
-	config := s.Config
-	var err error
+	config, err := copied(s.Config, r.o.Replicas)
+	if err != nil {
+		return err
+	}
+	plain := config
 	if s.Name == subject.Journal {
 		if config, err = marked(config, backup); err != nil {
 			return err
@@ -109,7 +113,7 @@ func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
 	if s.Name != subject.Journal {
 		return nil
 	}
-	return api(ctx, r.admin, "STREAM.UPDATE."+s.Name, s.Config, &struct{}{}) // without the mark
+	return api(ctx, r.admin, "STREAM.UPDATE."+s.Name, plain, &struct{}{}) // without the mark
 }
 
 // maxAgain is how often a stream is sent anew that the server could not store.
@@ -143,6 +147,19 @@ func (r *restorer) cleanUp(ctx context.Context, name string) {
 }
 
 const farewell = 10 * time.Second
+
+// copied is a configuration with so many copies: those of the bus that it was saved from may be more than there can be here, or fewer.
+func copied(config json.RawMessage, replicas int) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(config, &fields); err != nil {
+		return nil, err
+	}
+	fields["num_replicas"] = json.RawMessage(strconv.Itoa(max(replicas, 1)))
+	if replicas > 0 {
+		fields["max_bytes"] = json.RawMessage("-1")
+	}
+	return json.Marshal(fields)
+}
 
 // marked adds the mark to a configuration.
 func marked(config json.RawMessage, backup string) (json.RawMessage, error) {

@@ -120,6 +120,10 @@ func makeKey(dir, path string) error {
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	if d, err := os.Open(dir); err == nil { // the name is to survive a power failure, too; not every system can tell it to
+		_ = d.Sync()
+		_ = d.Close()
+	}
 	return nil
 }
 

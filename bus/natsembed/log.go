@@ -3,6 +3,7 @@ package natsembed
 import (
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -12,9 +13,13 @@ type serverLog struct {
 	log   *slog.Logger
 	alarm func() // called after each error: something may be broken
 
-	mu    sync.Mutex
-	fatal string // guarded by mu: why Start gave up
+	mu      sync.Mutex
+	fatal   string      // guarded by mu: why Start gave up
+	corrupt []consumeAt // guarded by mu: consumers whose state could not be read
 }
+
+// consumeAt is a durable consumer of a stream.
+type consumeAt struct{ stream, consumer string }
 
 const serverLine = "nats server"
 
@@ -35,8 +40,23 @@ func (l *serverLog) Warnf(format string, v ...any) {
 		l.Noticef(format, v...)
 		return
 	}
-	l.log.Warn(serverLine, "line", fmt.Sprintf(format, v...))
+	line := fmt.Sprintf(format, v...)
+	l.log.Warn(serverLine, "line", line)
+	if m := corruptConsumer.FindStringSubmatch(line); m != nil {
+		l.mu.Lock()
+		l.corrupt = append(l.corrupt, consumeAt{stream: m[1], consumer: m[2]})
+		l.mu.Unlock()
+	}
 	l.alarm()
+}
+
+// corruptConsumer is how the server tells that it does without a consumer, as the file with what it has delivered is torn.
+var corruptConsumer = regexp.MustCompile(`Error adding consumer '\S+ > (\S+) > (\S+)': .*corrupt state file`)
+
+func (l *serverLog) corruptConsumers() []consumeAt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.corrupt
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {

@@ -63,8 +63,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// start brings up an inner server. The caller holds s.restart, or has s for itself.
+// start brings up an inner server. What a power failure has torn and can be made again is removed first: streams that hold
+// nothing else, and what consumers have delivered, which they then deliver once more. The caller holds s.restart, or has s for itself.
 func (s *Server) start(ctx context.Context, port int) error {
+	for {
+		err := s.open(ctx, port)
+		if err == nil || !s.mend(err) {
+			return err
+		}
+	}
+}
+
+func (s *Server) open(ctx context.Context, port int) error {
 	if s.opts.Listen && port > 0 {
 		if err := probePort(s.opts.Host, port); err != nil {
 			return err
@@ -90,7 +100,11 @@ func (s *Server) start(ctx context.Context, port int) error {
 		inner.WaitForShutdown()
 		return fmt.Errorf("start the embedded server: %w", context.Cause(ctx))
 	}
-	if err := usable(inner, log, s.opts.StoreDir); err != nil {
+	err = usable(inner, log, s.opts.StoreDir)
+	if torn := log.corruptConsumers(); err == nil && len(torn) > 0 {
+		err = &tornError{torn}
+	}
+	if err != nil {
 		inner.Shutdown()
 		inner.WaitForShutdown()
 		return err

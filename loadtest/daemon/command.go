@@ -50,6 +50,7 @@ func (h Home) Run(ctx context.Context, bin string, args ...string) (Output, erro
 // environ is what the commands of a home are given.
 func (h Home) environ() []string {
 	env := append(os.Environ(), "JETCLAW_HOME="+h.Dir, "LOADTEST_MODEL_KEY="+modelKey, "GOTRACEBACK=all")
+	env = append(env, h.Env...)
 	if h.Telegram != nil {
 		env = append(env, "LOADTEST_TELEGRAM_TOKEN="+h.Telegram.Token)
 	}

@@ -26,8 +26,15 @@ type Config struct {
 	Context  int    // tokens that a request may have; 0: the daemon's own default
 	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
 
+	Monitor string // where the daemon is to serve its metrics; "": nowhere
+
+	Env      []string    // of its processes, beside what they have anyway
 	Telegram *Telegram   // nil for none
 	MCP      []MCPServer // in the order of the file
+
+	Workspace string   // of the main agent; "" for the home's own
+	Owners    []string // who may decide; nil: the daemon's own default
+	Replicas  int      // copies of each stream; 0: the daemon's own default
 }
 
 // Telegram is one bot, named "bot", that everybody may write to.
@@ -94,7 +101,16 @@ channels:
 {{- end}}
 {{- end}}
 {{- end}}
-bus: {sync: {{.Sync}}}
+bus: { {{- if .Replicas}}replicas: {{.Replicas}}{{else}}sync: {{.Sync}}{{end -}} }
+{{- with .Workspace}}
+agents: {main: {workspace: "{{.}}"}}
+{{- end}}
+{{- with .Owners}}
+owners:
+{{- range .}}
+  - "{{.}}"
+{{- end}}
+{{- end}}
 {{- if .Ask}}
 policy: {ask: [{tool: write_file, args: {path: "{{.Ask}}"}}]}
 {{- end}}

@@ -39,6 +39,8 @@ type Result struct {
 	Settled   stat.Spread   `json:"settled"`  // until the last append
 	PerSecond float64       `json:"per_second"`
 	CPU       time.Duration `json:"cpu_ns"` // of the process, a turn
+
+	Hist stat.Histogram `json:"answered_histogram"`
 }
 
 // stepHeader carries turn and step, so that a delivery says what it is for. Its size is taken off the padding.

@@ -51,6 +51,7 @@ func (f *bus) run() (Result, error) {
 		}
 	}
 	return Result{
+		Hist:     stat.HistogramOf(answered),
 		Answered: stat.SpreadOf(answered), Stored: stat.SpreadOf(stored), Settled: stat.SpreadOf(settled),
 		PerSecond: float64(ended) / w.Elapsed().Seconds(), CPU: (used[1] - used[0]) / time.Duration(max(1, ended)),
 	}, nil

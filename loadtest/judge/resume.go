@@ -11,6 +11,7 @@ import (
 // turn.resumed, or with its end.
 type Resumption struct {
 	First      []time.Duration // the first turn of each restart that had interrupted ones
+	Of         []int           // which restart that was, of each
 	Turns      []time.Duration // every interrupted turn
 	Overtaken  int             // interrupted turns that had not gone on when the next kill came
 	LongestCut time.Duration   // the longest that one of these had waited by then
@@ -54,7 +55,7 @@ func Resumptions(journal []envelope.Event, restarts []Restart) Resumption {
 			}
 		}
 		if some {
-			out.First = append(out.First, first)
+			out.First, out.Of = append(out.First, first), append(out.Of, k)
 		}
 	}
 	return out

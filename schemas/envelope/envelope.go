@@ -38,6 +38,15 @@ type Event struct {
 	Rules   string     // digest of what the machine that decided it was configured with; "" for facts and outcomes without one
 	Time    time.Time  // by the clock of who appended it, UTC
 	Body    Body
+	Origin  Origin // of an event that is being appended, for traces; not stored
+}
+
+// Origin is where an event comes from in the sense of traces.
+type Origin struct {
+	Waited bool   // what led to it had to wait, or was tried before: it is linked, and not its parent
+	Before string // traceparent of the session's event before it; "" where that is not known
+	Span   any    // of who makes traces; nil until Trace is the event's own
+	Root   bool   // Trace begins a trace
 }
 
 // Type is the wire name of the event.

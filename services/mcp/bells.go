@@ -122,17 +122,22 @@ func (b *bells) follow(ctx context.Context) {
 // takeAgain is how long an executor without a consumer is left alone: its owner makes it when the configuration names it.
 const takeAgain = 200 * time.Millisecond
 
+// takePatience is how long its owner has for that before it is worth a word.
+const takePatience = 5 * time.Second
+
 // take takes the calls of one executor until ctx ends.
 func (b *bells) take(ctx context.Context, executor string) {
 	spec := bus.Executor{Name: executor}.Spec()
+	began := time.Now()
 	for told := false; ctx.Err() == nil; {
 		err := b.conn.Doorbells(ctx, spec, b.pass)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if !told {
+		if !told && time.Since(began) > takePatience {
 			told = true
-			b.log.Debug("an executor has no consumer yet", "executor", executor, "error", err)
+			b.log.Warn("an executor has no consumer yet, and its calls wait; on a cluster `jetclaw topology apply` makes it",
+				"executor", executor, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/services/mcp/definition"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/client"
 	"github.com/jetclaw/jetclaw/services/mcp/internal/launch"
@@ -16,6 +17,12 @@ import (
 func (s *Service) options(name string, d definition.Definition) client.Options {
 	o := s.config.World.options(name, d, s.log)
 	o.Redact = s.redact
+	if s.config.Observer != nil {
+		executor := subject.Executor(Name, name)
+		o.Observe = func(ctx context.Context, method, target string) (context.Context, string, func(error)) {
+			return s.config.Observer.MCPRequest(ctx, executor, method, target)
+		}
+	}
 	if a, err := s.authorizer(name, d); err == nil && a != nil {
 		o.Authorize = a
 	}

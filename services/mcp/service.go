@@ -47,7 +47,15 @@ type Config struct {
 	Waiting  func(servers []string)
 	// Identity is the age key that stored OAuth credentials are encrypted with; "": none are kept.
 	Identity string
+	Observer Observer // nil: nobody is told of requests
 	Log      *slog.Logger
+}
+
+// Observer is told of requests to servers, for metrics and traces. It may not block.
+type Observer interface {
+	// MCPRequest says that a request is about to be sent, and gives it a context, and a traceparent that the server is told of: ""
+	// for none. target is the tool or prompt that it is about, "" for others. end is called once, with how it ended.
+	MCPRequest(ctx context.Context, executor, method, target string) (_ context.Context, traceparent string, end func(error))
 }
 
 // World is what connections to servers need of their surroundings.

@@ -51,6 +51,8 @@ type CatalogConfig struct {
 	Named     []string // references that /model lists
 	// Proxy is http.ProxyFromEnvironment or the like; nil goes to the servers directly.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Observer is told of each call; nil: nobody is.
+	Observer Observer
 }
 
 // Models makes models when they are first asked for. It is safe for concurrent use.
@@ -68,6 +70,7 @@ type listed struct {
 	vendor   string
 	window   int
 	vision   Vision
+	observer Observer // may be nil
 }
 
 // Identity changes with the endpoint and the key, and tells neither.
@@ -120,7 +123,7 @@ const maxListed = 256
 
 func (m *Models) build(provider, name string) (*listed, error) {
 	if provider == OfflineProvider {
-		return &listed{Model: offline.Model{}, identity: OfflineProvider, vendor: price.Offline}, nil
+		return &listed{Model: offline.Model{}, identity: OfflineProvider, vendor: price.Offline, observer: m.c.Observer}, nil
 	}
 	p, ok := m.c.Providers[provider]
 	if !ok {
@@ -130,7 +133,7 @@ func (m *Models) build(provider, name string) (*listed, error) {
 		return nil, err
 	}
 	id := sha256.Sum256([]byte(p.BaseURL + "\x00" + p.APIKey))
-	l := &listed{identity: hex.EncodeToString(id[:8]), api: p.API, vendor: p.Vendor, window: p.Window, vision: p.Vision}
+	l := &listed{identity: hex.EncodeToString(id[:8]), api: p.API, vendor: p.Vendor, window: p.Window, vision: p.Vision, observer: m.c.Observer}
 	var err error
 	switch p.API {
 	case OpenAI:

@@ -71,9 +71,9 @@ func sees(m Model) bool {
 	return !slices.ContainsFunc(blindModels, is) && slices.ContainsFunc(seeingModels, is)
 }
 
-// Generate makes one model call. When the provider refuses it because of its pictures, it is made once more without them: a
+// generate makes one model call. When the provider refuses it because of its pictures, it is made once more without them: a
 // picture of an odd kind, or a model that cannot see after all, must not fail every turn of the session from then on.
-func (l *listed) Generate(ctx context.Context, r model.Request, onDelta func(string)) (model.Answer, error) {
+func (l *listed) generate(ctx context.Context, r model.Request, onDelta func(string)) (model.Answer, error) {
 	said := false
 	a, err := l.Model.Generate(ctx, r, func(text string) {
 		said = said || text != ""

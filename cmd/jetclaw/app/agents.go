@@ -28,7 +28,9 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 			e.Notice(n)
 		}
 	}
-	catalog, err := turns.NewCatalog(catalogOf(setup, e.Config.Models))
+	list := catalogOf(setup, e.Config.Models)
+	list.Observer = e.told.models()
+	catalog, err := turns.NewCatalog(list)
 	if err != nil {
 		return fmt.Errorf("models: %w", err)
 	}
@@ -41,10 +43,20 @@ func (e Env) findModels(ctx context.Context, p *parts) error {
 	for _, name := range append(slices.Sorted(maps.Keys(e.Config.Agents)), config.MainAgent) {
 		p.taking.Agents[name] = e.agent(name, setup)
 	}
+	e.told.named(refsOf(p.taking))
 	if !e.Silent {
 		e.noteUnpriced(p.taking, setup)
 	}
 	return nil
+}
+
+// refsOf are the models that the configuration names.
+func refsOf(c *turns.Config) []string {
+	refs := append(c.Catalog.Named(), turns.NewOffline().Name())
+	for _, a := range c.Agents {
+		refs = append(append(refs, a.Model), a.Fallbacks...)
+	}
+	return refs
 }
 
 // noteUnpriced warns of money limits that cannot be kept.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -15,10 +16,12 @@ import (
 // Daemon says what to run.
 type Daemon struct {
 	Target Target
-	NATS   string          // bus elsewhere; "": the embedded server, or the one that the home's daemon runs
-	Creds  string          // file or folder with the keys for NATS
+	NATS   Away            // bus elsewhere; none: the embedded server, or the one that the home's daemon runs
 	Ready  func(Report)    // called once everything runs
 	Hurry  <-chan struct{} // closed, it cuts the drain short
+
+	Monitor string // address for /healthz, /readyz and /metrics, or "off"; "": as the configuration says
+	Pprof   string // loopback address of the Go profiler; "": none
 }
 
 // Report tells the person what runs.
@@ -27,10 +30,15 @@ type Report struct {
 	Target string   // "" for all
 	Models string   // "" when no model is called here
 	HTTP   string   // address of the API; "" for none
+	TLS    bool     // it is reached by https
 	Token  string   // path of the API's token
 	Bots   []string // Telegram bots whose updates are taken in here
 	Bus    string   // URL of the bus; "" when nobody else can reach it
 	Sync   string   // promise of the home's own server; "" for a bus elsewhere
+
+	Monitor string // address that tells how the process is; "" for none
+	Pprof   string // address of the Go profiler; "" for none
+	Traces  bool   // traces are sent
 }
 
 // ErrNoServer says that a service has no bus to run on.
@@ -42,7 +50,7 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 	if err := e.Home.Create(); err != nil {
 		return err
 	}
-	if d.NATS != "" {
+	if d.NATS.URL != "" {
 		d.Target.Server = false
 	}
 	var lock *home.Lock
@@ -52,7 +60,10 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 			return err
 		}
 	}
-	err := e.runLocked(ctx, d, lock)
+	var err error
+	if e.told, err = e.newTelling(ctx, d); err == nil {
+		err = errors.Join(e.runLocked(ctx, d, lock), e.told.close(ctx))
+	}
 	if lock != nil {
 		err = errors.Join(err, lock.Release())
 	}
@@ -110,7 +121,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 		}
 	}
 	g.modules = append(g.modules, lifecycle.Module{Name: "idle", Service: idle{}})
-	return errors.Join(lifecycle.Run(ctx, options, g.modules...), wrote)
+	return errors.Join(lifecycle.Run(ctx, options, e.told.around(ctx, g.modules)...), wrote)
 }
 
 // group is what runs in this process, in its order.
@@ -119,6 +130,7 @@ type group struct {
 	server  *server // nil for a bus elsewhere
 	url     string  // of a bus elsewhere
 	own     bool    // that bus is the home's own
+	owner   bool    // the key of the topology's owner is there, for a bus elsewhere
 	dial    dialer
 }
 
@@ -127,8 +139,8 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 	var g *group
 	var err error
 	switch {
-	case d.NATS != "":
-		g, err = e.elsewhere(ctx, d.NATS, d.Creds, true)
+	case d.NATS.URL != "":
+		g, err = e.elsewhere(ctx, d.NATS, true)
 	case d.Target.Server:
 		g, err = e.embedded(true)
 	default:
@@ -138,7 +150,7 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 			return nil, ErrNoServer
 		}
 		if err == nil {
-			if g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false); err == nil {
+			if g, err = e.elsewhere(ctx, Away{URL: at.URL, Creds: e.Home.Keys()}, false); err == nil {
 				g.own = true
 			}
 		}
@@ -149,8 +161,11 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 	if p.watch != nil {
 		g.modules = append(g.modules, lifecycle.Module{Name: "configuration", Service: p.watch})
 	}
-	if g.server != nil {
-		g.keepExecutors(e, p)
+	switch {
+	case g.server != nil:
+		g.keepExecutors(e, p, g.server.limits)
+	case g.owner && p.watch != nil:
+		g.keepExecutors(e, p, e.limits())
 	}
 	g.add(p, d.Target)
 	if g.server != nil {
@@ -160,9 +175,9 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 }
 
 // keepExecutors appends what makes consumers of servers that are configured later.
-func (g *group) keepExecutors(e Env, p *parts) {
+func (g *group) keepExecutors(e Env, p *parts, l bus.Limits) {
 	w := newWorker(bus.Admin, g.dial, func(c *bus.Conn) (lifecycle.Service, error) {
-		return &keeper{admin: c, limits: g.server.limits, servers: e.mcpServers, changed: p.watch.subscribe()}, nil
+		return &keeper{admin: c, limits: l, servers: e.mcpServers, changed: p.watch.subscribe()}, nil
 	})
 	g.modules = append(g.modules, lifecycle.Module{Name: "executors", Service: w})
 }
@@ -191,6 +206,11 @@ func (g *group) add(p *parts, t Target) {
 	for _, m := range modules() {
 		if t.has(m.spec.Name) {
 			w := newWorker(m.spec.Name, g.dial, func(c *bus.Conn) (lifecycle.Service, error) { return m.make(p, c) })
+			if g.server == nil {
+				w.check = func(ctx context.Context, c *bus.Conn) error {
+					return c.Check(ctx, m.spec, bus.PermissionsOf(m.spec, specs()...))
+				}
+			}
 			g.modules = append(g.modules, lifecycle.Module{Name: m.spec.Name, Service: w})
 		}
 	}
@@ -209,45 +229,72 @@ func (e Env) embedded(listen bool) (*group, error) {
 	g := &group{server: s, modules: []lifecycle.Module{{Name: "nats", Service: s}}}
 	recent := bus.NewRecent()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, InProcess: s.embedded, Seed: keys[user].Seed(), Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
+		})
+		return e.told.track(user, c, err)
 	}
 	return g, nil
 }
 
 // elsewhere is a group on a bus that somebody else runs. With owner, and where the credentials hold the key of the
 // topology's owner, the topology is brought about first.
-func (e Env) elsewhere(ctx context.Context, url, creds string, owner bool) (*group, error) {
-	g := &group{url: url}
-	recent := bus.NewRecent()
+func (e Env) elsewhere(ctx context.Context, at Away, owner bool) (*group, error) {
+	g := &group{url: at.URL}
+	secure, err := at.config()
+	if err != nil {
+		return nil, err
+	}
+	recent, openly := bus.NewRecent(), e.openly()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		id, err := credsOf(creds, user)
+		id, err := credsOf(at.Creds, user)
 		if err != nil {
 			return nil, err
 		}
 		e.Secrets.Add(string(id.seed), id.jwt)
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log, Recent: recent, Hooks: e.told.hooks(user),
+		})
+		if err == nil {
+			openly(c)
+		}
+		return e.told.track(user, c, err)
 	}
 	if owner {
-		return g, e.ownTopology(ctx, g.dial)
+		g.owner, err = e.ownTopology(ctx, g.dial)
 	}
-	return g, nil
+	return g, err
 }
 
-func (e Env) ownTopology(ctx context.Context, dial dialer) error {
+// limits of a topology on a bus elsewhere.
+func (e Env) limits() bus.Limits {
+	l := bus.DefaultLimits()
+	l.JournalBytes, l.Replicas = int64(e.Config.Bus.MaxBytes), e.Config.Bus.Replicas
+	return l
+}
+
+// ownTopology brings the topology about where the key of its owner is. What could lose something it leaves to a person, and it takes
+// nothing away: another process may be configured with more than this one.
+func (e Env) ownTopology(ctx context.Context, dial dialer) (owner bool, err error) {
 	admin, err := dial(ctx, bus.Admin)
 	if errors.Is(err, os.ErrNotExist) {
 		e.Log.Debug("no key of the topology's owner: the topology is taken as it is")
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	limits := bus.DefaultLimits()
-	limits.JournalBytes = int64(e.Config.Bus.MaxBytes)
-	err = applyTopology(ctx, admin, limits, executorsOf(e.Config), e.Log)
+	changes, err := bus.ApplyCarefully(ctx, admin.JetStream(), bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...))
+	if err != nil {
+		err = fmt.Errorf("apply the topology: %w", err)
+	}
+	if _, ok := errors.AsType[*bus.RiskError](err); ok {
+		err = fmt.Errorf("%w\n`jetclaw topology apply --yes` does it", err)
+	}
+	tellChanges(changes, e.Log)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	return errors.Join(err, admin.Close(end))
+	return true, errors.Join(err, admin.Close(end))
 }
 
 func (g *group) report(e Env, p *parts) Report {
@@ -260,10 +307,11 @@ func (g *group) report(e Env, p *parts) Report {
 	}
 	r.Models = p.models
 	if p.http != nil {
-		r.HTTP, r.Token = p.http.Listen, e.Home.HTTPToken()
+		r.HTTP, r.TLS, r.Token = p.http.Listen, p.http.Certificate != "", e.Home.HTTPToken()
 	}
 	for _, b := range p.incoming {
 		r.Bots = append(r.Bots, b.Account)
 	}
+	e.told.report(&r)
 	return r
 }

@@ -35,6 +35,8 @@ type Env struct {
 	Notice  func(text string)                // a line for the person in front of it
 	Command string                           // "jetclaw run": tells others who has the home
 	Version string
+
+	told *telling // set by Run; nil: nobody is told of anything
 }
 
 func (e Env) resolver() config.Resolver {

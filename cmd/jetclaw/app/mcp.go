@@ -39,7 +39,8 @@ func (e Env) findMCP(p *parts, t Target) error {
 func (e Env) mcpConfig(key ed25519.PublicKey, identity string) *mcp.Config {
 	return &mcp.Config{
 		Key: key, Identity: identity, World: e.mcpWorld(), Servers: e.mcpServers, Known: e.known(),
-		Waiting: func(servers []string) { e.Notice("asking " + strings.Join(servers, ", ") + " for their tools") },
+		Observer: e.told.requests(),
+		Waiting:  func(servers []string) { e.Notice("asking " + strings.Join(servers, ", ") + " for their tools") },
 	}
 }
 

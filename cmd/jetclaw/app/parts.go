@@ -92,7 +92,11 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 		}
 		e.Secrets.Add(token)
 		c := intake.DefaultHTTPConfig()
-		c.Listen = e.Config.Channels.HTTP.Listen
+		h := e.Config.Channels.HTTP
+		c.Listen, c.Hosts = h.Listen, h.Hosts
+		if h.TLS.Set() {
+			c.Certificate, c.Key = e.Home.Resolve(h.TLS.Cert), e.Home.Resolve(h.TLS.Key)
+		}
 		c.Tokens = map[string]string{httpToken: token}
 		c.Holder = natsembed.PortOwner
 		p.http = &c

@@ -17,6 +17,7 @@ import (
 // Restoring says how a backup comes back into the home.
 type Restoring struct {
 	Dir      string
+	To       Away // a bus elsewhere instead of the home's journal; none: the home's
 	Progress func(backup.Progress)
 	// Agree is asked once the backup is known to be whole and the home to be free for it. Its error ends it; nothing was changed.
 	Agree func(context.Context, backup.Manifest) error
@@ -32,9 +33,12 @@ const (
 // is a *home.HeldError then. The new store is made beside the old one and takes its place when it is complete and on the
 // disk: one that was interrupted has changed nothing, and is repeated from the beginning.
 func (e Env) Restore(ctx context.Context, r Restoring) (m backup.Manifest, err error) {
+	if r.To.URL != "" {
+		return e.restoreElsewhere(ctx, r)
+	}
 	if e.Config.Remote.URL != "" {
 		return m, errors.New("a backup is restored into the store of this home, but remote.url says that the journal is elsewhere: " +
-			"restore it where that server runs, or take remote.url out of the configuration")
+			"name it by --nats, or take remote.url out of the configuration")
 	}
 	if err := e.Home.Create(); err != nil {
 		return m, err

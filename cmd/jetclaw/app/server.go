@@ -11,6 +11,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/services/mcp"
 )
 
@@ -24,6 +25,7 @@ type server struct {
 	executors []bus.Executor
 	admin     []byte // seed
 	ready     chan struct{}
+	told      *telling
 
 	// Set before ready is closed.
 	embedded *natsembed.Server
@@ -32,14 +34,19 @@ type server struct {
 
 // newServer prepares the server on the home's data. Without listen it can be reached from this process only.
 func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, error) {
-	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
-	s.options = natsembed.Options{StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways}
+	if n := e.Config.Bus.Replicas; n > 1 {
+		return nil, fmt.Errorf("bus.replicas: %d needs a cluster of NATS servers, named by --nats or remote.url: the embedded one is alone", n)
+	}
+	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{}), told: e.told}
+	s.options = natsembed.Options{
+		StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways, Rebuildable: []string{"KV_" + subject.Snap},
+	}
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
 	}
-	for _, u := range users() {
+	for _, u := range BusUsers() {
 		s.options.Users = append(s.options.Users, natsembed.User{
-			Name: u.name, PublicKey: keys[u.name].Public, Permissions: u.permissions,
+			Name: u.Name, PublicKey: keys[u.Name].Public, Permissions: u.Permissions,
 		})
 	}
 	if listen && e.Config.Bus.Listen != "off" {
@@ -94,11 +101,17 @@ func (s *server) Run(ctx context.Context) error {
 }
 
 func (s *server) serve(ctx context.Context) (err error) {
-	s.conn, err = bus.Connect(ctx, bus.ConnOptions{Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log})
+	s.conn, err = bus.Connect(ctx, bus.ConnOptions{
+		Service: bus.Admin, InProcess: s.embedded, Seed: s.admin, Log: s.options.Log,
+	})
+	s.conn, err = s.told.track(bus.Admin, s.conn, err)
 	if err != nil {
 		return err
 	}
 	if err := applyTopology(ctx, s.conn, s.limits, s.executors, s.options.Log); err != nil {
+		return err
+	}
+	if err := s.embedded.Settle(); err != nil {
 		return err
 	}
 	close(s.ready)
@@ -146,11 +159,14 @@ func applyTopology(ctx context.Context, admin *bus.Conn, l bus.Limits, executors
 	if err != nil {
 		return fmt.Errorf("apply the topology: %w", err)
 	}
-	changes = append(changes, more...)
+	tellChanges(append(changes, more...), log)
+	return nil
+}
+
+func tellChanges(changes []bus.Change, log *slog.Logger) {
 	for _, c := range changes {
 		if c.Action != bus.Unchanged {
 			log.Debug("topology", "change", c.String())
 		}
 	}
-	return nil
 }

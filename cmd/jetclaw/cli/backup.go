@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,6 +148,7 @@ func (p *progress) backup(b backup.Progress) {
 
 // restoreOptions are the flags of `restore`.
 type restoreOptions struct {
+	to     app.Away
 	yes    bool
 	dryRun bool
 	json   bool
@@ -160,6 +162,10 @@ func (s *shell) restoreCommand() *cobra.Command {
 		Long: `Checks every file of a backup, then puts it in the place of the journal of this home, which has to be empty, and which
 no daemon or conversation may have meanwhile. Interrupted, it has changed nothing.
 
+With --nats it goes to a cluster instead, in the place of a journal that is empty, while no service runs there; the key of the
+user admin is needed. It gets as many copies as bus.replicas says, else as the empty journal there has. The way back is
+"jetclaw backup" with remote.url, and a restore into a home.
+
 Restore only what you trust: checksums find damage, not malice, and who may talk to your agents is in a backup, too.
 
 The keys (keys/ in the home) and the configuration (jetclaw.yaml) are not in a backup. Put the old ones in place first:
@@ -168,11 +174,13 @@ What was under way when the backup was made goes on with the next "jetclaw run";
 sent again, and what was written after it is not there.`,
 		Example: `  jetclaw restore /backups/jetclaw-2026-11-30
   jetclaw restore /backups/jetclaw-2026-11-30 --dry-run
-  JETCLAW_HOME=/srv/other jetclaw restore /backups/jetclaw-2026-11-30 --yes`,
+  JETCLAW_HOME=/srv/other jetclaw restore /backups/jetclaw-2026-11-30 --yes
+  jetclaw restore /backups/jetclaw-2026-11-30 --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error { return s.restore(c.Context(), args[0], o) },
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	awayFlags(c, &o.to, "file, or folder with admin.nk, for --nats")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only check the backup, and say what is in it")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	folderCompletion(c)
@@ -180,6 +188,9 @@ sent again, and what was written after it is not there.`,
 }
 
 func (s *shell) restore(ctx context.Context, dir string, o restoreOptions) error {
+	if err := o.to.Validate(); err != nil {
+		return usagef("%s", err)
+	}
 	if !o.yes && !o.dryRun && (!s.inTTY || !s.errTTY) {
 		return usagef("there is no terminal to ask at: say --yes to restore, or --dry-run to check the backup only")
 	}
@@ -207,12 +218,12 @@ func (s *shell) restore(ctx context.Context, dir string, o restoreOptions) error
 		return err
 	}
 	m, err := e.Restore(ctx, app.Restoring{
-		Dir: dir, Progress: progress.backup,
+		Dir: dir, To: o.to, Progress: progress.backup,
 		Agree: func(ctx context.Context, m backup.Manifest) error {
 			progress.end()
 			r := newBackupReport(dir, m, began)
 			if !o.yes && !s.confirm(ctx, fmt.Sprintf("restore %s, made %s by jetclaw %s, into %s?", r.what(),
-				m.Began.Local().Format(time.DateTime), flat(m.Version), e.Home.Dir())) {
+				m.Began.Local().Format(time.DateTime), flat(m.Version), cmp.Or(o.to.URL, e.Home.Dir()))) {
 				return &toldError{exitFailed}
 			}
 			return nil

@@ -106,7 +106,7 @@ func (x *examination) plan(ctx context.Context) error {
 func (x *examination) differs(ch bus.Change) bool {
 	fix := "jetclaw doctor --repair, or restart the daemon"
 	if x.away() {
-		fix = "whoever owns that server has to restart a `jetclaw run` that has the key of admin"
+		fix = "jetclaw topology apply (with the key of the user admin)"
 	}
 	f := health.Finding{Check: "bus", Fix: fix, Evidence: changeEvidence{ch.Object, ch.Diff}}
 	switch ch.Action {
@@ -114,7 +114,7 @@ func (x *examination) differs(ch bus.Change) bool {
 		return false
 	case bus.Create:
 		f.ID, f.Severity, f.Text = "topology.missing", health.Problem, "there is no "+ch.Object
-	case bus.Update:
+	case bus.Update, bus.Replace:
 		if len(ch.Diff) == 1 && strings.HasPrefix(ch.Diff[0], "max_bytes: ") {
 			return false // by what the disk has now; a start sees to it
 		}

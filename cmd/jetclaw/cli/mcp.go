@@ -163,6 +163,10 @@ const takenTime = 15 * time.Second
 // takenUp tells when a change counts. The running jetclaw is asked something that makes it read the file, so that what is
 // done next finds the change; without an answer it looks at the file soon enough.
 func (f *mcpFile) takenUp(ctx context.Context) {
+	if f.e.Config.Remote.URL != "" {
+		fmt.Fprintln(f.s.err, "note: the jetclaw at remote.url takes it up where its own jetclaw.yaml has it, too; a new server needs a consumer, "+
+			"which `jetclaw topology apply` makes")
+	}
 	if !f.running() {
 		return
 	}

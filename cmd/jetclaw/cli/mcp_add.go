@@ -34,7 +34,10 @@ func (s *shell) mcpAdd() *cobra.Command {
 URL. It is connected to first, and nothing is saved when that fails, unless --no-probe, --disabled or --auth oauth is given.
 
 Write secrets as references: env:NAME is an environment variable of jetclaw, file:PATH a file; within a longer value ${NAME} is the
-variable.`,
+variable.
+
+On a NATS cluster whoever has the key of the user admin runs "jetclaw topology apply" afterwards, with this configuration: each
+server has a consumer of its own there, and its calls wait until that is made.`,
 		Example: `  jetclaw mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/docs
   jetclaw mcp add memory --command npx --arg -y --arg @modelcontextprotocol/server-memory --approval auto
   jetclaw mcp add tracker --env TRACKER_TOKEN=env:TRACKER_TOKEN --scope session -- uvx tracker-mcp

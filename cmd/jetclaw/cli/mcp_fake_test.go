@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,6 +22,8 @@ func wasFakeMCP() (code int, was bool) {
 	switch os.Getenv(fakeMCPMode) {
 	case "good":
 		return serveMCP(), true
+	case "holds":
+		return holdMCP(os.Getenv("FAKE_DIR")), true
 	case "leaves": // with a secret on its lips
 		fmt.Fprintf(os.Stderr, "first line\ncannot log in with %s\n", os.Getenv("FAKE_API_KEY"))
 		return 3, true
@@ -35,6 +39,30 @@ func wasFakeMCP() (code int, was bool) {
 func serveMCP() int {
 	if err := newFakeMCP().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// holdMCP serves one tool that begins, waits for the file "release" and answers; it notes its own end.
+func holdMCP(dir string) int {
+	s := mcp.NewServer(&mcp.Implementation{Name: "holds", Version: "1"}, nil)
+	note := func(name string) error { return os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
+	mcp.AddTool(s, &mcp.Tool{Name: "hold", Description: "waits"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		err := note("began")
+		for err == nil {
+			if _, serr := os.Stat(filepath.Join(dir, "release")); serr == nil {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "held"}}}, nil, nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		return nil, nil, err
+	})
+	if s.Run(context.Background(), &mcp.StdioTransport{}) != nil || note("ended") != nil {
 		return 1
 	}
 	return 0

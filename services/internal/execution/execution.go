@@ -222,7 +222,7 @@ func (c Call) next(v machine.View, r Rules) machine.Step {
 		return c.begin(v, r)
 	case v.Mine == c.Claim:
 		return machine.Perform{Claim: c.Claim, Deadline: c.Deadline}
-	case v.Gone != c.Claim && !v.Now.After(c.Deadline):
+	case v.Gone != c.Claim: // also past the deadline, which is of the owner's clock
 		return machine.Held{Claim: c.Claim, Worker: c.Worker, Since: c.Since, Deadline: c.Deadline, Attempt: c.Attempt}
 	case r.again(c) && c.Attempt < r.Attempts:
 		return c.start(v, r)
@@ -250,7 +250,7 @@ func (s State) rest(v machine.View, r Rules) machine.Step {
 	var held machine.Held
 	var wait machine.Wait
 	for _, c := range s.Calls {
-		if at := c.Since.Add(orphaned); c.Attempt == 0 && v.Now.Before(at) {
+		if at := c.Since.Add(orphaned); c.Attempt == 0 && !machine.Due(v.Now, c.Since, at) {
 			if wait.Until.IsZero() || at.Before(wait.Until) {
 				wait.Until = at
 			}

@@ -60,11 +60,11 @@ func (i Item) draftOpen(v machine.View) (until time.Time, wait bool) {
 	if d == nil || i.Part > 0 {
 		return time.Time{}, false
 	}
-	if d.Receipt == "" && v.Now.Before(d.Deadline) {
+	if d.Receipt == "" && !machine.Due(v.Now, i.At, d.Deadline) {
 		return d.Deadline, true
 	}
 	until = i.At.Add(letGo)
-	return until, d.Receipt != "" && d.Worker != v.Worker && v.Now.Before(until)
+	return until, d.Receipt != "" && d.Worker != v.Worker && !machine.Due(v.Now, i.At, until)
 }
 
 // perhapsDrafted: nobody has said what became of its draft, and its beginning may be there already.
@@ -87,7 +87,7 @@ func (i Item) claimed(v machine.View, l Limits) machine.Step {
 		// Also past the deadline: an outcome that is known is worth more than "unknown", and if somebody has taken
 		// over, the append of the outcome loses.
 		return machine.Perform{Claim: i.Claim, Deadline: i.Deadline}
-	case v.Gone == i.Claim, v.Now.After(i.Deadline):
+	case v.Gone == i.Claim: // not when its deadline has passed, which is of the owner's clock
 		return machine.Append{
 			Body:  deliveryv1.Unknown{Ref: i.ref(i.Attempt), Resend: l.ResendUnknown},
 			Cause: i.Last, Tell: i.Worker,
@@ -107,7 +107,7 @@ func (i Item) again(v machine.View, l Limits, due time.Time) machine.Step {
 		return i.giveUp(fmt.Sprintf("given up at attempt %d", i.Attempt))
 	case !v.Now.Before(end):
 		return i.giveUp(fmt.Sprintf("given up %s after the first attempt", l.MaxAge))
-	case v.Now.Before(due):
+	case !machine.Due(v.Now, i.Since, due):
 		if end.Before(due) {
 			due = end
 		}

@@ -62,17 +62,24 @@ func TestNext(t *testing.T) {
 			machine.Append{Cause: "e2", Tell: "w1", Body: deliveryv1.Unknown{Ref: ref("e1", 1), Resend: true}},
 		},
 		"an earlier claim is gone": {[]envelope.Body{hi, one}, machine.View{Now: now, Gone: 1, Mine: 1}, nil, machine.Held{Claim: 2, Worker: "w1", Since: epoch.Add(2 * time.Second), Deadline: epoch.Add(time.Minute), Attempt: 1}},
-		"past the deadline, to be held": {
+		"past the deadline, which is of another's clock": {
 			[]envelope.Body{hi, one},
 			machine.View{Now: epoch.Add(61 * time.Second)},
+			nil,
+			machine.Held{Claim: 2, Worker: "w1", Since: epoch.Add(2 * time.Second), Deadline: epoch.Add(time.Minute), Attempt: 1},
+		},
+		"gone, to be held": {
+			[]envelope.Body{hi, one},
+			machine.View{Now: epoch.Add(61 * time.Second), Gone: 2},
 			func(l *delivery.Limits) { l.ResendUnknown = false },
 			machine.Append{Cause: "e2", Tell: "w1", Body: deliveryv1.Unknown{Ref: ref("e1", 1)}},
 		},
-		"held lets the next go": {[]envelope.Body{hi, one, deliveryv1.Unknown{Ref: ref("e1", 1)}, two}, machine.View{Now: now}, nil, claim("e4", "e4", 1, now, false)},
-		"unknown, too early":    {[]envelope.Body{hi, one, unknown}, machine.View{Now: epoch.Add(3 * time.Second)}, nil, machine.Wait{Until: epoch.Add(3*time.Second + delivery.Backoff("e1", 1))}},
-		"unknown, due":          {[]envelope.Body{hi, one, unknown}, machine.View{Now: now}, nil, claim("e1", "e3", 2, now, true)},
-		"deferred, too early":   {[]envelope.Body{hi, one, deferred, two}, machine.View{Now: now}, nil, machine.Wait{Until: until}},
-		"deferred, due":         {[]envelope.Body{hi, one, deferred}, machine.View{Now: until}, nil, claim("e1", "e3", 2, until, false)},
+		"held lets the next go":                 {[]envelope.Body{hi, one, deliveryv1.Unknown{Ref: ref("e1", 1)}, two}, machine.View{Now: now}, nil, claim("e4", "e4", 1, now, false)},
+		"unknown, too early":                    {[]envelope.Body{hi, one, unknown}, machine.View{Now: epoch.Add(3 * time.Second)}, nil, machine.Wait{Until: epoch.Add(3*time.Second + delivery.Backoff("e1", 1))}},
+		"unknown, by a clock that was set back": {[]envelope.Body{hi, one, unknown}, machine.View{Now: epoch.Add(-time.Hour)}, nil, claim("e1", "e3", 2, epoch.Add(-time.Hour), true)},
+		"unknown, due":                          {[]envelope.Body{hi, one, unknown}, machine.View{Now: now}, nil, claim("e1", "e3", 2, now, true)},
+		"deferred, too early":                   {[]envelope.Body{hi, one, deferred, two}, machine.View{Now: now}, nil, machine.Wait{Until: until}},
+		"deferred, due":                         {[]envelope.Body{hi, one, deferred}, machine.View{Now: until}, nil, claim("e1", "e3", 2, until, false)},
 		"a repeat stays one after a deferral": {
 			[]envelope.Body{
 				hi, one, unknown, started("e1", 2),

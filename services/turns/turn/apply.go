@@ -259,7 +259,8 @@ func (t *Turn) claim(ev envelope.Event, c turnv1.Claim) {
 func (t *Turn) close(ev envelope.Event) {
 	t.Open = false
 	t.Cause = ev.ID
-	t.Spent += max(0, stamp(ev.Time).Sub(t.Claim.At))
+	// No more than the claim allowed: a clock that was stepped meanwhile must not end the turn for its length.
+	t.Spent += min(max(0, stamp(ev.Time).Sub(t.Claim.At)), max(0, t.Claim.Deadline.Sub(t.Claim.At)))
 }
 
 // closeCalls gives every call without a result the result "cancelled".

@@ -99,7 +99,7 @@ func (w *world) step(t *rapid.T, k *worker, gone bool) machine.Step {
 			k.mine = 0
 		}
 	case machine.Held:
-		if step.Claim == v.Gone || step.Deadline.Before(w.now) {
+		if step.Claim == v.Gone || step.Claim == v.Mine {
 			t.Fatalf("held by somebody who is gone: %+v at %s", step, w.now)
 		}
 	case machine.Wait:

@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 		{name: "somebody else's", bodies: running, want: "held 2"},
 		{name: "an older claim's owner is gone", bodies: running, gone: 1, want: "held 2"},
 		{name: "its owner is gone", bodies: running, gone: 2, want: "turn.resumed <- e2"},
-		{name: "its deadline has passed", bodies: running, at: time.Hour + 1, want: "turn.resumed <- e2"},
+		{name: "its deadline has passed by another clock", bodies: running, at: time.Hour + 1, want: "held 2"},
 		{name: "the last attempt is gone", bodies: last, gone: 3, want: "turn.failed <- e3 tell w1"},
 		{name: "calls are open", bodies: bodies(running, stepped), mine: 2, want: "nothing"},
 		{name: "calls are open, a message", bodies: bodies(running, stepped, said), want: "nothing"},

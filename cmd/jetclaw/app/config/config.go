@@ -29,6 +29,7 @@ type Config struct {
 	Budget    Budget           `yaml:"budget"` // of one day, all agents together
 	Retention Retention        `yaml:"retention"`
 	Remote    Remote           `yaml:"remote"`
+	Monitor   Monitor          `yaml:"monitor"`
 	MCP       MCP              `yaml:"mcp"`
 
 	at map[string]Position // where each path stands in the file
@@ -42,9 +43,20 @@ type Channels struct {
 
 // HTTP is the HTTP API.
 type HTTP struct {
-	Listen   string   `yaml:"listen"` // host:port; "off" for none
-	Callback Callback `yaml:"callback"`
+	Listen   string      `yaml:"listen"` // host:port; "off" for none
+	Hosts    []string    `yaml:"hosts"`  // further names that it is reached by, without ports
+	TLS      Certificate `yaml:"tls"`    // what it shows; needed where others than this machine can reach it
+	Callback Callback    `yaml:"callback"`
 }
+
+// Certificate is a certificate with its chain, and its key: two PEM files. They are read again when they have changed.
+type Certificate struct {
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
+// Set says whether there is one.
+func (c Certificate) Set() bool { return c.Cert != "" || c.Key != "" }
 
 // Callback is where replies are posted to as they come. Without a URL they wait to be asked for.
 type Callback struct {
@@ -52,11 +64,12 @@ type Callback struct {
 	Token Secret `yaml:"token"` // sent as a bearer token
 }
 
-// Bus is the embedded NATS server.
+// Bus is the NATS server: the embedded one, and what there is to be on one elsewhere.
 type Bus struct {
 	Sync     string `yaml:"sync"`      // always: an acknowledged event is on disk; interval: it will be soon
 	MaxBytes Bytes  `yaml:"max_bytes"` // of the journal; when it is full, new messages are refused; 0: a share of the disk
 	Listen   string `yaml:"listen"`    // host:port for the CLI and other processes; port 0: any free one
+	Replicas int    `yaml:"replicas"`  // copies on a cluster: 1, 3, 5; 0: as many as there are, 1 in a new one
 }
 
 // Log is how the process logs.
@@ -70,10 +83,24 @@ type Outbox struct {
 	OnUnknown string `yaml:"on_unknown"` // resend, hold: a reply that may have arrived already
 }
 
-// Remote is a bus elsewhere that chat and events talk to instead of the home's own.
+// Monitor is where a daemon tells how it is: /healthz, /readyz, /metrics.
+type Monitor struct {
+	Listen string   `yaml:"listen"` // host:port; ":9464" is every interface; "off" for none
+	Hosts  []string `yaml:"hosts"`  // further names that requests may be for
+}
+
+// Remote is a bus elsewhere that commands talk to instead of the home's own.
 type Remote struct {
-	URL   string `yaml:"url"`
+	URL   string `yaml:"url"`   // several with commas
 	Creds string `yaml:"creds"` // file or folder with the keys
+	TLS   TLS    `yaml:"tls"`
+}
+
+// TLS are the certificates by which a bus elsewhere is known, as files; relative ones lie in the home.
+type TLS struct {
+	CA   string `yaml:"ca"`   // of whom its certificate has to be; "": whom this machine trusts
+	Cert string `yaml:"cert"` // our own, where it asks for one
+	Key  string `yaml:"key"`
 }
 
 // Default is the configuration of an empty file.
@@ -85,6 +112,7 @@ func Default() *Config {
 		Bus:       Bus{Sync: "always", Listen: "127.0.0.1:0"},
 		Log:       Log{Level: "info", Format: "auto"},
 		Outbox:    Outbox{OnUnknown: "resend"},
+		Monitor:   Monitor{Listen: "off"},
 		Tools:     defaultTools(),
 		Approvals: Approvals{Expire: Duration(24 * time.Hour)},
 		Limits:    defaultLimits(),

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/private"
 )
 
 // Secret is a reference to a secret and, once resolved, its value. It prints and marshals as the reference, never as the
@@ -129,16 +131,16 @@ func (r Resolver) file(s *Secret, name string) (warning, text string) {
 	} else if !filepath.IsAbs(name) {
 		name = filepath.Join(r.Home, name)
 	}
-	data, mode, err := readFile(name, maxSecret)
+	data, st, err := readFile(name, maxSecret)
 	if err != nil {
 		return "", fmt.Sprintf("%s: %s", name, err)
 	}
 	if s.value = strings.TrimSpace(string(data)); s.value == "" {
 		return "", name + " is empty"
 	}
-	if mode.Perm()&0o077 != 0 {
+	if !private.File(st) {
 		warning = fmt.Sprintf("%s: %s has permissions %#o: other users of this machine can read the secret; chmod 600 it",
-			s.ref, name, mode.Perm())
+			s.ref, name, st.Mode().Perm())
 	}
 	return warning, ""
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -55,9 +57,17 @@ func (k *checker) oneOf(path, value string, allowed ...string) {
 
 func (k *checker) channels() {
 	h := k.c.Channels.HTTP
-	if host := k.listen("channels.http.listen", h.Listen, 1); host != "" && !loopback(host) {
+	if host := k.listen("channels.http.listen", h.Listen, 1); host != "" && !loopback(host) && !h.TLS.Set() {
 		k.fail("channels.http.listen", "not a loopback address: the token and all messages would cross the network unencrypted",
-			"listen on 127.0.0.1 and put a proxy with TLS before it")
+			"give it a certificate (channels.http.tls: {cert: FILE, key: FILE}), or listen on 127.0.0.1 and put a proxy with TLS before it")
+	}
+	if h.TLS.Set() && (h.TLS.Cert == "" || h.TLS.Key == "") {
+		k.fail("channels.http.tls", "cert and key belong together", "give both: two PEM files, the certificate with its chain and its key")
+	}
+	for _, name := range h.Hosts {
+		if name == "" || strings.ContainsAny(name, "/ *") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+			k.fail("channels.http.hosts", fmt.Sprintf("%q is not the name of a host", name), `without scheme and port, as in "claw.example.org"`)
+		}
 	}
 	if h.Callback.URL != "" {
 		if u := k.httpURL("channels.http.callback.url", h.Callback.URL); u != nil && u.Scheme == "http" && !loopback(u.Hostname()) {
@@ -75,6 +85,9 @@ func (k *checker) bus() {
 	if b.Sync == "interval" {
 		k.warn("bus.sync", "a power failure can lose what was acknowledged in the last two minutes (a killed process loses "+
 			"nothing); always keeps it")
+	}
+	if b.Replicas != 0 && b.Replicas != 1 && b.Replicas != 3 && b.Replicas != 5 {
+		k.fail("bus.replicas", "must be 1, 3 or 5; or 0 for as many as there are", "")
 	}
 	if b.MaxBytes != 0 && b.MaxBytes < 16<<20 {
 		k.fail("bus.max_bytes", "must be at least 16MiB, or 0 for a share of the disk", "")
@@ -94,13 +107,37 @@ func (k *checker) rest() {
 		k.warn("outbox.on_unknown", "a reply that may or may not have arrived is not sent again: after a crash somebody has to "+
 			"look, and what follows in that session waits")
 	}
-	if r := k.c.Remote; r.URL != "" {
-		if u, err := url.Parse(r.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-			k.fail("remote.url", "must be a URL as nats://host:4222 or tls://host:4222", "")
-		} else if u.User != nil {
-			k.fail("remote.url", "holds credentials", "put them into a file and name it in remote.creds")
+	if host := k.listen("monitor.listen", k.c.Monitor.Listen, 0); host != "" && !loopback(host) {
+		k.warn("monitor.listen", "who reaches this address reads, without a login, what runs here and how busy it is (no texts, no "+
+			"sessions); let only Prometheus and the orchestrator reach it")
+	}
+	for i, host := range k.c.Monitor.Hosts {
+		if host == "" || strings.ContainsAny(host, ":/ ") {
+			k.fail("monitor.hosts["+strconv.Itoa(i)+"]", "must be a name without a port", "")
 		}
 	}
+	if r := k.c.Remote; r.URL != "" {
+		if err := CheckBusURL(r.URL); err != nil {
+			k.fail("remote.url", err.Error(), "")
+		}
+		if (r.TLS.Cert == "") != (r.TLS.Key == "") {
+			k.fail("remote.tls", "cert and key go together", "")
+		}
+	}
+}
+
+// CheckBusURL says what is wrong with the URL of a bus, or with one of several.
+func CheckBusURL(list string) error {
+	for one := range strings.SplitSeq(list, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls":
+			return errors.New("must be a URL as nats://host:4222 or tls://host:4222, or several with commas")
+		case u.User != nil:
+			return errors.New("holds credentials; put them into a file and name it in remote.creds, or by --creds")
+		}
+	}
+	return nil
 }
 
 func (k *checker) httpURL(path, text string) *url.URL {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/private"
 )
 
 // ApprovalKey reads the key that decisions of people are signed with, and makes it at the first start. Only the approvals
@@ -70,7 +72,7 @@ func (h Home) approvalSeed() ([]byte, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("%s holds no key: remove it, and a new one is made; what was approved and has not run is then asked for again", path)
 	}
-	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o077 != 0 {
+	if st, err := os.Stat(path); err != nil || !private.File(st) {
 		return nil, fmt.Errorf("%s can be read by other users of this machine: remove it, and a new one is made", path)
 	}
 	return seed, nil

@@ -16,6 +16,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -80,22 +81,46 @@ func (h Home) endpoint() string { return filepath.Join(h.run(), "endpoint.json")
 // Create makes the folders that are missing. It does not touch the modes of those that exist.
 func (h Home) Create() error {
 	for _, dir := range []string{h.dir, h.Data(), h.Keys(), h.run()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if _, err := os.Lstat(dir); err == nil {
+			continue
+		}
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = syncDir(filepath.Dir(dir)) // or all that is synced in it is gone with its name when the power fails
+		}
+		if err != nil {
 			return fmt.Errorf("create the home: %w", err)
 		}
 	}
 	return nil
 }
 
-// writeFile replaces a file at once: a reader sees the old content or the new, and a crash leaves one of them.
+// writeFile replaces a file at once: a reader sees the old content or the new, and a crash or a power failure leaves one of
+// them. Once it has returned, that is the new one: a key that was used is not lost.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes names durable. Not every file system can, and not every system lets a folder be opened.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrInvalid) {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/private"
 )
 
 // MCPIdentity reads the age key that credentials for MCP servers are encrypted with; where there is none, one is made by fresh. A
@@ -27,7 +29,7 @@ func (h Home) MCPIdentity(fresh func() (string, error)) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the key of MCP credentials: %w", err)
 	}
-	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o077 != 0 {
+	if st, err := os.Stat(path); err != nil || !private.File(st) {
 		return "", fmt.Errorf("%s can be read by other users of this machine: remove it, and log in to MCP servers again", path)
 	}
 	return strings.TrimSpace(string(data)), nil

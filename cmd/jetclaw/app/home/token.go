@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/jetclaw/jetclaw/cmd/internal/private"
 )
 
 // Token reads the HTTP API's bearer token and makes one where there is none. A file that others may read is refused: they
@@ -47,7 +49,7 @@ func tokenIn(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
-	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o077 != 0 {
+	if st, err := os.Stat(path); err != nil || !private.File(st) {
 		return "", fmt.Errorf("%s can be read by other users of this machine: remove it, and a new one is made", path)
 	}
 	token := strings.TrimSpace(string(data))

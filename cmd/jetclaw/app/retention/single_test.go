@@ -95,8 +95,8 @@ func TestDeleteDies(t *testing.T) {
 
 func TestDeleteRefuses(t *testing.T) {
 	h := build(t)
-	h.live()
 	s := h.talked("one", 1, today)
+	h.live()
 	one := h.look(s)
 	h.say(s, "hold on", today)
 	if _, err := one.Delete(t.Context(), h.bus(), "cli"); fault.KindOf(err) != fault.Conflict {

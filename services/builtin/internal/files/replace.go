@@ -98,6 +98,7 @@ func (s *space) digest(arg string) (string, error) {
 
 // put makes data the content of the place. was is the file that data was made from, or nil: whatever is there is replaced.
 func (s *space) put(ctx context.Context, p *place, was fs.FileInfo, data []byte) error {
+	there := len(p.held)
 	if err := p.make(); err != nil {
 		return explain(p.asked, err)
 	}
@@ -124,7 +125,18 @@ func (s *space) put(ctx context.Context, p *place, was fs.FileInfo, data []byte)
 		_ = p.folder().Remove(temp)
 		return explain(p.asked, err)
 	}
+	settle(p.held[there-1:])
 	return nil
+}
+
+// settle makes the names in folders durable before the call says that it is done. Not every system can.
+func settle(folders []*os.Root) {
+	for _, r := range folders {
+		if d, err := r.Open("."); err == nil {
+			_ = d.Sync()
+			_ = d.Close()
+		}
+	}
 }
 
 // make makes the folders that are missing. They stay when the write fails.

@@ -13,9 +13,11 @@ import (
 
 // Config says where to listen and who may come.
 type Config struct {
-	Listen string            // "127.0.0.1:7450"; a loopback address, port 0 takes any
+	Listen string            // "127.0.0.1:7450"; a loopback address unless there is a certificate, port 0 takes any
 	Tokens map[string]string // bearer token by name; the name is part of session ids and of senders ("http:<name>")
-	Hosts  []string          // further Host names to answer to, for a proxy on this machine; without port
+	Hosts  []string          // further Host names to answer to; without port
+	// Certificate and Key are PEM files; "" is plain HTTP. They are read again when they have changed.
+	Certificate, Key string
 	// Holder says who has a taken address ("process 4711 (caddy)"), or "". nil: nobody can tell.
 	Holder func(addr string) string
 	Stall  time.Duration // a client that takes nothing of a stream for so long is cut; 0: the default
@@ -34,9 +36,12 @@ func (c Config) Validate() error {
 	if err != nil {
 		return fmt.Errorf("channels.http.listen %q: want host:port, as in 127.0.0.1:7450", c.Listen)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && c.Certificate == "" {
 		return fmt.Errorf("channels.http.listen %q: not a loopback address: tokens would cross the network in the clear; "+
-			"listen on 127.0.0.1 and put a proxy with TLS before it", c.Listen)
+			"give it a certificate, or listen on 127.0.0.1 and put a proxy with TLS before it", c.Listen)
+	}
+	if (c.Certificate == "") != (c.Key == "") {
+		return errors.New("channels.http.tls: cert and key belong together")
 	}
 	if c.Stall < 0 {
 		return fmt.Errorf("channels.http: a stall of %s: want more than 0", c.Stall)

@@ -38,7 +38,8 @@
 // # Who may do what
 //
 // A bearer token has a name, and reaches the sessions main.http.<name>.* and no others (but for deciding, as above); a
-// session is written as its last part or as the full id. It listens on loopback, answers only to Hosts that it knows (a web
+// session is written as its last part or as the full id. It listens on
+// loopback, or with a certificate elsewhere, too; answers only to Hosts that it knows (a web
 // page that rebinds its name to 127.0.0.1 is none) and sends no CORS headers.
 //
 // Every error is {"error","kind"} with a status that follows from the kind, 410 apart. What a client sends is bounded before it is

@@ -30,6 +30,8 @@ func TestConfigValidate(t *testing.T) {
 		{"no port", func(c *Config) { c.Listen = "127.0.0.1" }, "want host:port"},
 		{"all addresses", func(c *Config) { c.Listen = ":7450" }, "not a loopback"},
 		{"public", func(c *Config) { c.Listen = "192.0.2.1:7450" }, "not a loopback"},
+		{"public with a certificate", func(c *Config) { c.Listen, c.Certificate, c.Key = "192.0.2.1:7450", "c.pem", "k.pem" }, ""},
+		{"half a pair", func(c *Config) { c.Certificate = "c.pem" }, "belong together"},
 		{"no tokens", func(c *Config) { c.Tokens = nil }, "no token"},
 		{"short", func(c *Config) { c.Tokens = map[string]string{"a": "secret"} }, `"a": at least 16`},
 		{"spaces", func(c *Config) { c.Tokens = map[string]string{"a": tokenA + " "} }, `"a": at least 16`},

@@ -102,6 +102,12 @@ func New(c Config, desk Desk, docket Docket, feed Feed, log *slog.Logger, maxTex
 		ConnState:      s.conns.changed,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	if c.Certificate != "" {
+		var err error
+		if s.http.TLSConfig, err = httpguard.TLS(c.Certificate, c.Key); err != nil {
+			return nil, fmt.Errorf("channels.http.tls: %w", err)
+		}
+	}
 	return s, nil
 }
 
@@ -126,7 +132,11 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 
 // Serve answers until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	serve := s.http.Serve
+	if s.http.TLSConfig != nil {
+		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve http on %s: %w", l.Addr(), err)
 	}
 	return nil
@@ -146,7 +156,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if !s.knownHost(r.Host) {
-		s.failWith(w, http.StatusMisdirectedRequest, problem{Error: "unknown Host: use localhost or 127.0.0.1", Kind: fault.Denied})
+		s.failWith(w, http.StatusMisdirectedRequest, problem{
+			Error: "unknown Host: use localhost or 127.0.0.1, or a name of channels.http.hosts", Kind: fault.Denied,
+		})
 		return
 	}
 	leave, err := s.open.Enter("")

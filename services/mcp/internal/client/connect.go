@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -208,10 +210,41 @@ func (t *attempt) send(next mcp.MethodHandler) mcp.MethodHandler {
 		case "subscriptions/listen":
 			return &mcp.SubscriptionsListenResult{}, nil // see listen: the SDK's can neither be waited for nor opened anew
 		}
+		ctx, end := t.observe(ctx, name, req)
 		res, err := next(ctx, name, req)
+		end(err)
 		fresh(res)
 		return res, err
 	}
+}
+
+// metaTrace is the key of a request's traceparent in its _meta (SEP-414).
+const metaTrace = "traceparent"
+
+// observe tells of a request, and the server of the trace that it is part of.
+func (t *attempt) observe(ctx context.Context, name string, req mcp.Request) (context.Context, func(error)) {
+	if t.o.Observe == nil || callOf(name) == "" {
+		return ctx, func(error) {}
+	}
+	target, params := "", mcp.Params(nil)
+	switch p := req.GetParams().(type) { // of the other kinds there may be none
+	case *mcp.CallToolParams:
+		target, params = p.Name, p
+	case *mcp.GetPromptParams:
+		target, params = p.Name, p
+	case *mcp.ReadResourceParams:
+		params = p
+	}
+	ctx, trace, end := t.o.Observe(ctx, strings.TrimPrefix(name, ours), target)
+	if trace != "" && params != nil {
+		meta := maps.Clone(params.GetMeta())
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		meta[metaTrace] = trace
+		params.SetMeta(meta)
+	}
+	return ctx, end
 }
 
 var errHang = errors.New("no answer to initialize")

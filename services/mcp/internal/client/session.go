@@ -53,7 +53,9 @@ type Options struct {
 	Changed func(Kind)
 	// Elicit asks the person; nil: elicitation is not offered. While it runs no call times out before MaxCall. It ends with ctx.
 	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
-	Log    *slog.Logger
+	// Observe is told of each request, see mcp.Observer. nil: nobody is.
+	Observe func(ctx context.Context, method, target string) (_ context.Context, traceparent string, end func(error))
+	Log     *slog.Logger
 }
 
 // Info is what a server says of itself.

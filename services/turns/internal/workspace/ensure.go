@@ -67,6 +67,17 @@ func fill(dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(to, text, fileMode)
+		return through(to, text)
 	})
+}
+
+// through writes a file and does not come back before it is on the disk: one that is empty after a power failure would pass for what a
+// person wants, for ever.
+func through(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -1,0 +1,3 @@
+module github.com/jetclaw/jetclaw/deploy/check
+
+go 1.26

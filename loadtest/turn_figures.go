@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/stat"
+)
+
+// key is the cell in the id of a figure.
+func (c cell) key() string { return fmt.Sprintf(".%s.%d", c.Sync, c.Sessions) }
+
+func (c cell) String() string {
+	if c.Sessions == 1 {
+		return "1 session, " + c.Sync
+	}
+	return fmt.Sprintf("%d sessions, %s", c.Sessions, c.Sync)
+}
+
+// Parts of a cell's rounds.
+func addedMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
+	return func(s sample) time.Duration { return q(s.Added) }
+}
+
+func busMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
+	return func(s sample) time.Duration { return q(s.Bus.Answered) }
+}
+
+func p50(s stat.Spread) time.Duration { return s.P50 }
+func p99(s stat.Spread) time.Duration { return s.P99 }
+
+// beside gives a figure the added time of each round and the bus's.
+func (l turnLine) added(f result.Figure, q func(stat.Spread) time.Duration) result.Figure {
+	return f.In("ms", msOf(l.rounds, addedMS(q))...).Beside(msOf(l.rounds, busMS(q))...)
+}
+
+func (l turnLine) rates() []float64 {
+	return each(l.rounds, func(s sample) float64 { return s.PerSecond })
+}
+
+func (l turnLine) busRates() []float64 {
+	return each(l.rounds, func(s sample) float64 { return s.Bus.PerSecond })
+}
+
+// bothRates are what both floors would do one after the other.
+func (l turnLine) bothRates() []float64 {
+	return each(l.rounds, func(s sample) float64 { return 1 / (1/s.Bus.PerSecond + 1/s.HTTPPerSec) })
+}
+
+// fill has the cells of a command, each beside its floors; of begins the ids.
+func (r turnReport) fillAs(of string, to *result.Result) {
+	to.Rounds = r.Rounds
+	for _, l := range r.Lines {
+		both := func(q func(stat.Spread) time.Duration) []float64 {
+			return msOf(l.rounds, func(s sample) time.Duration { return q(s.Bus.Answered) + q(s.HTTP) })
+		}
+		whole := func(q func(stat.Spread) time.Duration) []float64 {
+			return msOf(l.rounds, func(s sample) time.Duration { return q(s.Turn) })
+		}
+		to.Figures = append(to.Figures,
+			result.Of(of+".p50"+l.key(), "a turn, p50, "+l.String(), "ms", whole(p50)...).Beside(both(p50)...),
+			result.Of(of+".p99"+l.key(), "a turn, p99, "+l.String(), "ms", whole(p99)...).Beside(both(p99)...),
+			l.added(result.Of(of+".added_p50"+l.key(), "added to it, p50, "+l.String(), "ms"), p50),
+			l.added(result.Of(of+".added_p99"+l.key(), "added to it, p99, "+l.String(), "ms"), p99),
+			result.Of(of+".rate"+l.key(), l.String(), "turns/s", l.rates()...).Beside(l.bothRates()...),
+			result.Of(of+".cpu"+l.key(), "CPU of a turn, "+l.String(), "ms", msOf(l.rounds, func(s sample) time.Duration { return s.CPU })...),
+			result.Of(of+".rss"+l.key(), "memory, "+l.String(), "B", each(l.rounds, func(s sample) float64 { return float64(s.RSS) })...),
+		)
+		to.Distributions = append(to.Distributions, result.Distribution{
+			Name: "A turn at the client, " + l.String(), Curves: []result.Curve{
+				floorCurve("bare bus", merged(l.rounds, func(s sample) stat.Histogram { return s.Bus.Hist })),
+				floorCurve("bare HTTP", merged(l.rounds, func(s sample) stat.Histogram { return s.httpHist })),
+				measuredCurve(merged(l.rounds, func(s sample) stat.Histogram { return s.turnHist })),
+			},
+		})
+	}
+}
+
+func (r turnReport) fill(to *result.Result) {
+	to.Figures = append(to.Figures, r.Goals...)
+	r.fillAs("turn", to)
+}
+
+func (r historyReport) fill(to *result.Result) {
+	to.Rounds, to.Figures = r.Rounds, append(to.Figures, r.Goals...)
+	fillCompared("history", "old", "new", r.Lines, to)
+}
+
+func (r dormantReport) fill(to *result.Result) {
+	to.Rounds, to.Figures = r.Rounds, append(to.Figures, r.Goals...)
+	fillCompared("dormant", "beside dormant ones", "alone", r.Lines, to)
+	for _, h := range r.Homes {
+		to.Figures = append(to.Figures,
+			result.Of("dormant.ready."+h.Sync, "start to ready, sync "+h.Sync, "ms", ms(h.Ready)).Beside(ms(h.ReadyEmpty)),
+			result.Of("dormant.rss."+h.Sync, "memory at rest, sync "+h.Sync, "B", float64(h.RSS)).Beside(float64(h.RSSEmpty)))
+	}
+}
+
+// fillCompared has what is in question beside what it is compared with.
+func fillCompared(of, one, other string, lines []compared, to *result.Result) {
+	for _, l := range lines {
+		what := fmt.Sprintf(", %s, %s to %s", l.String(), one, other)
+		to.Figures = append(to.Figures,
+			result.Of(of+".turn_p50"+l.key(), "a turn, p50"+what, "ms", ms(l.One.Turn.P50)).Beside(ms(l.Other.Turn.P50)),
+			result.Of(of+".added_p50"+l.key(), "added to it, p50"+what, "ms", ms(l.One.Added.P50)).Beside(ms(l.Other.Added.P50)),
+			result.Of(of+".cpu"+l.key(), "CPU of a turn"+what, "ms", ms(l.One.CPU)).Beside(ms(l.Other.CPU)),
+			result.Of(of+".rate"+l.key(), l.String(), "turns/s", l.One.PerSecond).Beside(l.Other.PerSecond))
+	}
+}
+
+func (r toolReport) fill(to *result.Result) {
+	to.Figures = append(to.Figures, r.Goals...)
+	if r.Turns != nil {
+		r.Turns.fillAs("tool", to)
+	}
+	if p := r.Parked; p != nil {
+		to.Figures = append(to.Figures,
+			result.Of("parked.each", "memory of a parked call", "B", p.RSSEach),
+			result.Of("parked.list", "the list of what is open, p50", "ms", ms(p.List.P50)),
+			result.Of("parked.answered", "a decision to its reply, p50", "ms", ms(p.Answered.P50)))
+	}
+	if x := r.Race; x != nil {
+		to.Figures = append(to.Figures, result.Of("race.took", "until the last decider was told", "ms", ms(x.Took)))
+	}
+}
