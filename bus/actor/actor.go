@@ -117,6 +117,9 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 	saving := a.saver.start(work)
 	again := func(b bus.Bell, after time.Duration) {
 		a.running.Go(func() { // its caller is a lane, so that Run still waits
+			if ctx.Err() != nil {
+				return // or chance would decide, when it is to ring at once
+			}
 			select {
 			case <-time.After(after):
 				a.p.Seams.turn(Goroutine{Kind: "echo", Session: b.Event().Session, Cursor: b.Event().Cursor})
