@@ -126,20 +126,20 @@ func (k *killRun) clocked(r *killReport) {
 		r.Clock.Unacked += b.Unacked
 	}
 	c := r.Verdict.Counts
-	say := func(n int, kind judge.Kind, what string) {
+	say := func(n int, what string) {
 		r.Goals = append(r.Goals, goal{what, "0", fmt.Sprint(n), n == 0})
 		if n > 0 {
-			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: kind, Text: fmt.Sprintf("%s: %d", what, n)})
+			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: judge.Doubled, Text: fmt.Sprintf("%s: %d", what, n)})
 		}
 	}
 	for _, kind := range judge.Kinds() {
 		n := r.Verdict.Of(kind)
 		r.Goals = append(r.Goals, goal{string(kind), "0", fmt.Sprint(n), n == 0})
 	}
-	say(c.Takeovers, judge.Doubled, "turns taken over from a worker that lives")
-	say(c.Outcomes["unknown"], judge.Doubled, "tool calls called unknown while they ran")
-	say(c.Again, judge.Doubled, "tool calls claimed again")
-	say(c.Events["delivery.unknown"], judge.Doubled, "pushes called unknown while they ran")
+	say(c.Takeovers, "turns taken over from a worker that lives")
+	say(c.Outcomes["unknown"], "tool calls called unknown while they ran")
+	say(c.Again, "tool calls claimed again")
+	say(c.Events["delivery.unknown"], "pushes called unknown while they ran")
 	late := r.Clock.Slow > slowest
 	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
 		goal{"slowest answer", "≤ " + slowest.String(), fmt.Sprintf("%.1f s", r.Clock.Slow.Seconds()), !late})

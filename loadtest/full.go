@@ -105,7 +105,10 @@ func (k *killRun) filled(r *killReport) {
 	}
 	in := r.Full.Back.Max <= backWithin
 	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
-		goal{"freed to answering again (p50; max)", "≤ " + backWithin.String(), fmt.Sprintf("%.1f s; %.1f s", r.Full.Back.P50.Seconds(), r.Full.Back.Max.Seconds()), in})
+		goal{
+			"freed to answering again (p50; max)", "≤ " + backWithin.String(),
+			fmt.Sprintf("%.1f s; %.1f s", r.Full.Back.P50.Seconds(), r.Full.Back.Max.Seconds()), in,
+		})
 	if !in {
 		r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{
 			Kind: judge.Stuck, Text: fmt.Sprintf("%s after the disk was freed nothing was answered", r.Full.Back.Max),

@@ -45,7 +45,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	defer cancel(nil)
 	effect, stop := context.WithTimeout(effect, limit)
 	defer stop()
-	w := &watch{done: l.begin(effect, step, time.Now().Add(limit)), wake: l.wake}
+	w := &watch{done: l.begin(effect, time.Now().Add(limit)), wake: l.wake}
 	progress := time.NewTicker(extendEvery)
 	defer progress.Stop()
 	overdue := time.NewTimer(limit)
@@ -107,7 +107,7 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 }
 
 // begin starts the effect; its outcome comes on the channel.
-func (l *lane[S]) begin(ctx context.Context, step machine.Perform, deadline time.Time) <-chan outcome {
+func (l *lane[S]) begin(ctx context.Context, deadline time.Time) <-chan outcome {
 	work := Work[S]{Session: l.session, State: l.at.state, Claim: l.mine, Deadline: deadline}
 	done := make(chan outcome, 1)
 	l.a.running.Go(func() {
