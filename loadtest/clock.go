@@ -127,19 +127,19 @@ func (k *killRun) clocked(r *killReport) {
 		r.Clock.Unacked += b.Unacked
 	}
 	c := r.Verdict.Counts
-	say := func(n int, kind judge.Kind, id, what string) {
+	say := func(n int, id, what string) {
 		r.Goals = append(r.Goals, counted("clock."+id, what, n))
 		if n > 0 {
-			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: kind, Text: fmt.Sprintf("%s: %d", what, n)})
+			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: judge.Doubled, Text: fmt.Sprintf("%s: %d", what, n)})
 		}
 	}
 	for _, kind := range judge.Kinds() {
 		r.Goals = append(r.Goals, counted("clock."+string(kind), string(kind), r.Verdict.Of(kind)))
 	}
-	say(c.Takeovers, judge.Doubled, "takeovers", "turns taken over from a worker that lives")
-	say(c.Outcomes["unknown"], judge.Doubled, "unknown_calls", "tool calls called unknown while they ran")
-	say(c.Again, judge.Doubled, "again", "tool calls claimed again")
-	say(c.Events["delivery.unknown"], judge.Doubled, "unknown_pushes", "pushes called unknown while they ran")
+	say(c.Takeovers, "takeovers", "turns taken over from a worker that lives")
+	say(c.Outcomes["unknown"], "unknown_calls", "tool calls called unknown while they ran")
+	say(c.Again, "again", "tool calls claimed again")
+	say(c.Events["delivery.unknown"], "unknown_pushes", "pushes called unknown while they ran")
 	late := r.Clock.Slow > slowest
 	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
 		result.Goal("slowest answer", "≤ "+slowest.String(), fmt.Sprintf("%.1f s", r.Clock.Slow.Seconds()), !late).
