@@ -65,6 +65,9 @@ func imageDir(t *testing.T) string {
 		if image.dir, image.err = os.MkdirTemp("", "jetclaw-image-"); image.err != nil {
 			return
 		}
+		if image.err = os.Chmod(image.dir, 0o755); image.err != nil { // as the root of a container
+			return
+		}
 		script, err := filepath.Abs(filepath.Join(deployDir, "image", "rootfs"))
 		if err != nil {
 			image.err = err
@@ -116,6 +119,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	os.RemoveAll(image.dir)
+	os.RemoveAll(image.dir + "-prepared")
 	if natsServer.path != "" {
 		os.RemoveAll(filepath.Dir(natsServer.path))
 	}

@@ -45,6 +45,9 @@ func load(root fs.FS, module string) ([]*file, error) {
 			if p != "." && (name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 				return fs.SkipDir
 			}
+			if _, err := fs.Stat(root, path.Join(p, "go.mod")); err == nil && p != "." { // another module: its rules are its own
+				return fs.SkipDir
+			}
 			return nil
 		}
 		if path.Ext(name) != ".go" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {

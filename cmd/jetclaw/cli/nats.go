@@ -178,7 +178,7 @@ unless --plaintext says that everything may cross the network readable.
 
 --sync always (the default) has what is acknowledged on the disks of a majority. --sync interval is faster, and loses the last
 two minutes when a majority of the nodes loses power at once.`,
-		Example: `  jetclaw nats config --name n1 --listen 0.0.0.0:4222 --cluster-listen 0.0.0.0:6222 \
+		Example: `  jetclaw nats config --name n1 --listen 0.0.0.0:4222 --cluster-listen 0.0.0.0:6222 --cluster-advertise n1:6222 \
     --routes tls://n1:6222,tls://n2:6222,tls://n3:6222 --tls-ca ca.pem --tls-cert n1.pem --tls-key n1-key.pem \
     --keys keys.conf --store /var/lib/nats > n1.conf
   jetclaw nats config --name alone --keys ./keys --store ./data > nats.conf && nats-server -t -c nats.conf
@@ -205,6 +205,7 @@ two minutes when a majority of the nodes loses power at once.`,
 	f.StringVar(&n.Cluster, "cluster", "jetclaw", "name of the cluster")
 	f.StringVar(&n.Listen, "listen", "127.0.0.1:4222", "host:port for clients")
 	f.StringVar(&n.Routes.Listen, "cluster-listen", "", "host:port for the other nodes")
+	f.StringVar(&n.Routes.Advertise, "cluster-advertise", "", "host:port by which nodes tell each other of this one: with TLS, a name of its certificate")
 	f.StringSliceVar(&n.Routes.To, "routes", nil, "URLs of all nodes, with commas: nats://host:6222")
 	f.StringVar(&n.Monitor, "monitor", "127.0.0.1:8222", `host:port of the server's own numbers (/healthz, /jsz); "" for none`)
 	f.StringVar(&n.Store, "store", "", "folder of the streams")

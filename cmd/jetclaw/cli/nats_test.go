@@ -20,6 +20,7 @@ func TestDeployedNATSFilesAreCurrent(t *testing.T) {
 		"users.conf": {"nats", "permissions", "--conf"},
 		"nats.conf": {
 			"nats", "config", "--name", "$NATS_NAME", "--listen", "0.0.0.0:4222", "--monitor", "$NATS_MONITOR", "--cluster-listen", "0.0.0.0:6222",
+			"--cluster-advertise", "$NATS_ADVERTISE",
 			"--routes", "$NATS_ROUTES", "--store", "/data", "--max-store", "$NATS_MAX_STORE",
 			"--tls-ca", "/etc/nats/tls/ca.crt", "--tls-cert", "/etc/nats/tls/tls.crt", "--tls-key", "/etc/nats/tls/tls.key",
 		},

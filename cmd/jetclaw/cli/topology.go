@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -167,7 +168,7 @@ func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
 		if o.yes {
 			apply = bus.Apply
 		}
-		changes, err := apply(ctx, admin.JetStream(), t)
+		changes, err := untilAnswered(ctx, o.wait, func() ([]bus.Change, error) { return apply(ctx, admin.JetStream(), t) })
 		if risky, ok := errors.AsType[*bus.RiskError](err); ok {
 			return fmt.Errorf("%w\nsay --yes to do it all the same", risky)
 		}
@@ -182,6 +183,18 @@ func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
 		}
 		return s.showChanges(changes, "")
 	})
+}
+
+// untilAnswered repeats what nobody has answered: a cluster that has just been started, or has lost its leader, does so for some
+// seconds, and whoever starts everything at once meets it there. What was begun goes on where it stopped.
+func untilAnswered(ctx context.Context, within time.Duration, apply func() ([]bus.Change, error)) ([]bus.Change, error) {
+	for until := time.Now().Add(within); ; {
+		changes, err := apply()
+		silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout)
+		if !silent || ctx.Err() != nil || time.Now().After(until) {
+			return changes, err
+		}
+	}
 }
 
 func (s *shell) awaitCopies(ctx context.Context, o topologyFlags, admin *bus.Conn, t bus.Topology) error {

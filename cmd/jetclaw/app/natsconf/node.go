@@ -34,6 +34,9 @@ type Node struct {
 type Routes struct {
 	Listen string   // host:port
 	To     []string // URLs of all nodes, this one may be among them
+	// Advertise is the host:port by which nodes tell each other of this one; "" is its address. With TLS it has to be a name of the
+	// certificate: nodes that learn of this one from another before they reach it themselves would try its address for ever.
+	Advertise string
 }
 
 // TLS are the certificates of a node, for clients and for the other nodes.
@@ -71,6 +74,8 @@ func (n Node) validate() error {
 		return errors.New("--tls-ca is missing: by it a node knows the other nodes, and clients")
 	case n.Routes.Listen == "" != (len(n.Routes.To) == 0):
 		return errors.New("--cluster-listen and --routes go together")
+	case n.Routes.Advertise != "" && len(n.Routes.To) == 0:
+		return errors.New("--cluster-advertise goes with --routes")
 	case len(n.Routes.To) > 0 && n.Cluster == "":
 		return errors.New("a cluster needs a name (--cluster)")
 	}
@@ -158,6 +163,9 @@ func (n Node) writeTLS(line func(string, ...any), indent string, verify bool) {
 func (n Node) writeRoutes(line func(string, ...any)) {
 	line("# The other nodes. With TLS each has to show a certificate of the CA: whoever is a node has everything.")
 	line("cluster {\n  name: %s\n  listen: %s", value(n.Cluster), value(n.Routes.Listen))
+	if n.Routes.Advertise != "" {
+		line("  # As nodes tell each other of this one: a name that stands in its certificate.\n  advertise: %s", value(n.Routes.Advertise))
+	}
 	line("  # Clients know all nodes from their own configuration, by names that stand in the certificates.\n  no_advertise: true")
 	if to := n.Routes.To; len(to) == 1 && strings.HasPrefix(to[0], "$") {
 		line("  routes: %s", to[0])
