@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -142,7 +141,7 @@ func (c *Conn) getChunks(ctx context.Context, v version) ([]byte, error) {
 	data := make([]byte, 0, v.info.Size)
 	chunks := chunkPrefix + v.info.NUID
 	for next := uint64(1); uint64(len(data)) < v.info.Size; {
-		msgs, err := c.batch(ctx, blobStream, 256, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(chunks))
+		msgs, err := c.page(ctx, blobStream, chunks, next, 256)
 		if err != nil {
 			return nil, fmt.Errorf("object %s: %w", v.name, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
@@ -81,16 +82,29 @@ func (c *Conn) blobVersion(ctx context.Context, name string) (version, error) {
 	if err != nil {
 		return v, fault.New(fault.Unavailable, "object %s: %w", name, err)
 	}
-	if m.Header.Get("Status") != "" {
-		return v, nil
+	if m.Header.Get("Status") == "" {
+		if v.seq, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+			return v, fault.New(fault.Internal, "object %s: an answer without its sequence: %w", name, err)
+		}
+		if v.info = described(m.Data); v.there() {
+			return v, nil
+		}
 	}
-	if v.seq, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
-		return v, fault.New(fault.Internal, "object %s: an answer without its sequence: %w", name, err)
+	last, err := c.leaderGet(ctx, blobStream, leaderRequest{LastFor: metaSubject(name)}) // the copy may lag behind who has put it
+	switch {
+	case errors.Is(err, ErrNoEvent):
+		return version{name: name}, nil
+	case err != nil:
+		return v, fmt.Errorf("object %s: %w", name, err)
 	}
-	if json.Unmarshal(m.Data, &v.info) != nil {
-		v.info = jetstream.ObjectInfo{Deleted: true}
+	return version{name: name, seq: last.Seq, info: described(last.Data)}, nil
+}
+
+func described(data []byte) (info jetstream.ObjectInfo) {
+	if json.Unmarshal(data, &info) != nil {
+		return jetstream.ObjectInfo{Deleted: true}
 	}
-	return v, nil
+	return info
 }
 
 // describe replaces a description, unless somebody else has.
@@ -176,7 +190,7 @@ func filesOf(body envelope.Body) []string {
 // lastTombstone is the cursor of the session's last tombstone, asked of the stream's leader; 0 when it has none.
 func (j *Journal) lastTombstone(ctx context.Context, s session.ID) (uint64, error) {
 	stone := envelope.Event{Session: s, Body: turnv1.SessionDeleted{}}
-	raw, err := j.leaderGet(ctx, leaderRequest{LastFor: stone.Subject()})
+	raw, err := j.c.leaderGet(ctx, subject.Journal, leaderRequest{LastFor: stone.Subject()})
 	if errors.Is(err, ErrNoEvent) {
 		return 0, nil
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -53,18 +52,13 @@ func (c *Conn) catalog(ctx context.Context, filter string) (map[string][]byte, e
 	const bucket = "KV_" + subject.Catalog
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, bucket, []string{filter})
+	msgs, err := c.lastsFor(ctx, bucket, filter)
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "read the catalogue: %w", err)
+		return nil, fmt.Errorf("read the catalogue: %w", err)
 	}
 	all := map[string][]byte{}
-	for m, err := range got {
-		switch {
-		case errors.Is(err, jetstreamext.ErrNoMessages):
-			return all, nil
-		case err != nil:
-			return nil, fault.New(fault.Unavailable, "read the catalogue: %w", err)
-		case m.Header.Get("KV-Operation") == "":
+	for _, m := range msgs {
+		if m.Header.Get("KV-Operation") == "" {
 			if name, err := session.Unescape(strings.TrimPrefix(m.Subject, catalogPrefix)); err == nil {
 				all[name] = m.Data
 			}

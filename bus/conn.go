@@ -69,6 +69,8 @@ type Conn struct {
 	closed   chan struct{} // closed once the connection is, for good
 	recent   *Recent
 	serving  serving
+	outdated chan error // holds one: see Outdated
+	aging    sync.Once
 
 	reconnected atomic.Int64  // when the bus was last found again, in Unix nanoseconds
 	reconnects  atomic.Uint64 // how often it had been found again then
@@ -91,6 +93,7 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		closed:   make(chan struct{}),
 		waiting:  make(map[*string]context.CancelFunc),
 		recent:   o.Recent,
+		outdated: make(chan error, 1),
 	}
 	opts, err := c.options(ctx, o)
 	if err != nil {
@@ -172,6 +175,9 @@ func connectFault(o ConnOptions, err error) error {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
 		return fault.New(fault.Denied, "%s refuses the user %s: its key is not one that this server knows; "+
 			"check the credentials: %w", where, o.Service, err)
+	}
+	if told := tlsHint(o, err); told != "" {
+		return fault.New(fault.Denied, "connect to %s as %s: %s: %w", where, o.Service, told, err)
 	}
 	return fault.New(fault.Unavailable, "connect to %s as %s: %s: %w", where, o.Service, hint, err)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -41,7 +40,7 @@ func (c *Conn) Dead(ctx context.Context, fn func(Dead) error) error {
 		return err
 	}
 	for next := max(u.First, 1); next <= u.Last; {
-		msgs, err := c.batch(ctx, subject.Dead, replayBatch, jetstreamext.GetBatchSeq(next))
+		msgs, err := c.page(ctx, subject.Dead, "", next, replayBatch)
 		if err != nil {
 			return fmt.Errorf("read the dead letters from %d: %w", next, err)
 		}

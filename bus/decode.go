@@ -29,7 +29,11 @@ func (c *Conn) news(ctx context.Context, subj string, h nats.Header, data []byte
 func (c *Conn) decode(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {
 	digest := h.Get(envelope.HeaderBlob)
 	if digest == "" {
-		return envelope.Decode(subj, envelope.Header(h), data, cursor, registry.Decode)
+		ev, err := envelope.Decode(subj, envelope.Header(h), data, cursor, registry.Decode)
+		if err == nil {
+			err = c.foreign(ctx, ev)
+		}
+		return ev, err
 	}
 	s, err := subject.ParseEvent(subj)
 	if err != nil {
@@ -44,5 +48,9 @@ func (c *Conn) decode(ctx context.Context, subj string, h nats.Header, data []by
 	case err != nil:
 		return envelope.Event{}, fmt.Errorf("body of event %d: %w", cursor, err)
 	}
-	return envelope.Decode(subj, envelope.Header(h), data, cursor, body)
+	ev, err := envelope.Decode(subj, envelope.Header(h), data, cursor, body)
+	if err == nil {
+		err = c.foreign(ctx, ev)
+	}
+	return ev, err
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -164,7 +163,7 @@ func (c *Conn) Calls(ctx context.Context, executor string, from uint64, fn func(
 	next = max(from, u.First, 1)
 	filter := subject.OfKind(executorKind(executor))
 	for next <= u.Last {
-		msgs, err := c.batch(ctx, subject.Journal, replayBatch, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(filter))
+		msgs, err := c.page(ctx, subject.Journal, filter, next, replayBatch)
 		if err != nil {
 			return next, fmt.Errorf("calls of %s from %d: %w", executor, next, err)
 		}

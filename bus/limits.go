@@ -8,7 +8,7 @@ import "fmt"
 // leave room; with Free 0 (an outside server) they are fixed. A stream that exists keeps its automatic size as long
 // as the disk can hold it and has not doubled: a start does not change limits for nothing.
 type Limits struct {
-	Replicas      int   // copies of each stream: 1, or 3 on a cluster
+	Replicas      int   // copies of each stream: 1, or 3 on a cluster; 0: as many as it has, 1 for a new one
 	Free          int64 // bytes that the disk has; see natsembed.FreeSpace. 0: unknown
 	JournalBytes  int64
 	BlobBytes     int64
@@ -22,7 +22,7 @@ func DefaultLimits() Limits { return Limits{Replicas: 1, MaxAckPending: 50_000} 
 // Validate finds limits that no server would take.
 func (l Limits) Validate() error {
 	switch {
-	case l.Replicas != 1 && l.Replicas != 3 && l.Replicas != 5:
+	case l.Replicas != 0 && l.Replicas != 1 && l.Replicas != 3 && l.Replicas != 5:
 		return fmt.Errorf("replicas %d: a stream has 1, 3 or 5 copies", l.Replicas)
 	case l.MaxAckPending < 1:
 		return fmt.Errorf("max_ack_pending %d: at least 1; a service would get no doorbell at all", l.MaxAckPending)

@@ -43,6 +43,7 @@ const inboxRoot = "_INBOX_"
 func PermissionsOf(s Spec, house ...Spec) Permissions {
 	p := grants{}
 	p.sub(inboxPrefix(s.Name) + ".>")
+	p.pub(whoAmI)
 	p.journal(s)
 	p.blobs(s)
 	if len(s.Doorbells) > 0 {
@@ -73,10 +74,10 @@ func PermissionsOf(s Spec, house ...Spec) Permissions {
 		p.pub(catalogPrefix + s.Catalog)
 	}
 	if s.ReadsCatalog {
-		p.pub("$JS.API.DIRECT.GET.KV_"+subject.Catalog, "$JS.API.STREAM.INFO.KV_"+subject.Catalog)
+		p.pub("$JS.API.DIRECT.GET.KV_"+subject.Catalog, "$JS.API.STREAM.MSG.GET.KV_"+subject.Catalog, "$JS.API.STREAM.INFO.KV_"+subject.Catalog)
 	}
 	if s.System {
-		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System)
+		p.pub(subject.SystemOfService(s.Name), "$JS.API.DIRECT.GET."+subject.System, "$JS.API.STREAM.MSG.GET."+subject.System)
 	}
 	if s.Executors {
 		p.executors(s, house)
@@ -119,7 +120,7 @@ func (g *grants) blobs(s Spec) {
 		g.pub("$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
 	}
 	if readsJournal(s) {
-		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.INFO."+store)
+		g.pub("$JS.API.DIRECT.GET."+store, "$JS.API.DIRECT.GET."+store+".>", "$JS.API.STREAM.MSG.GET."+store, "$JS.API.STREAM.INFO."+store)
 	}
 }
 

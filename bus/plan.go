@@ -10,6 +10,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/jetclaw/jetclaw/schemas/fault"
+)
+
+// Server error codes of a cluster that is too small.
+const (
+	codeNoPeers   jetstream.ErrorCode = 10005
+	codeNoCluster jetstream.ErrorCode = 10074
 )
 
 // Action is what a Change does.
@@ -19,7 +27,8 @@ const (
 	Create    Action = "create"
 	Update    Action = "update"
 	Unchanged Action = "unchanged"
-	Delete    Action = "delete" // by ApplyExecutors only
+	Delete    Action = "delete"  // by ApplyExecutors only
+	Replace   Action = "replace" // of what can be built again, and cannot be changed
 )
 
 // Change is what Apply does, or did, to one stream or consumer.
@@ -27,6 +36,8 @@ type Change struct {
 	Action Action
 	Object string   // "stream EV", "consumer EV/turns"
 	Diff   []string // of an update: "max_bytes: 100 → 200"
+	// Risk says what is lost, or less safe, by it; "" for nothing.
+	Risk string
 }
 
 func (c Change) String() string {
@@ -100,19 +111,46 @@ func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64
 	if s.auto {
 		want.MaxBytes = keepSize(info.Config.MaxBytes, want.MaxBytes, int64(info.State.Bytes), free)
 	}
-	want.Metadata = info.Config.Metadata // the server writes versions there
+	if want.Metadata, err = metadataOf(want, info.Config.Metadata); err != nil {
+		return ch, err
+	}
+	if s.copies {
+		want.Replicas = info.Config.Replicas
+	}
+	if want.Replicas == 1 || info.Config.PersistMode == jetstream.DefaultPersistMode { // it cannot be changed
+		want.PersistMode = info.Config.PersistMode
+	} else {
+		want.PersistMode = jetstream.DefaultPersistMode
+	}
 	if ch.Diff, err = differences(info.Config, want); err != nil {
 		return ch, named("compare", ch, err)
 	}
 	if len(ch.Diff) == 0 {
 		return ch, nil
 	}
-	ch.Action = Update
-	if apply {
-		_, err = js.UpdateStream(ctx, want)
-		return ch, named("update", ch, err)
+	ch.Action, ch.Risk = Update, riskOf(info.Config, want)
+	if info.Config.PersistMode != want.PersistMode {
+		ch.Action, ch.Risk = Replace, "what it has is built again: each session is folded from its beginning once"
 	}
-	return ch, nil
+	if !apply {
+		return ch, nil
+	}
+	if ch.Action == Replace {
+		if err = js.DeleteStream(ctx, want.Name); err == nil {
+			_, err = js.CreateStream(ctx, want)
+		}
+		return ch, named("replace", ch, err)
+	}
+	_, err = js.UpdateStream(ctx, want)
+	return ch, named("update", ch, err)
+}
+
+// metadataOf is what a stream is to have there: the server writes versions into it, which stay.
+func metadataOf(want jetstream.StreamConfig, have map[string]string) (map[string]string, error) {
+	if contractOf(want.Metadata) == 0 {
+		return have, nil
+	}
+	return withContract(have)
 }
 
 // keepSize decides the automatic limit of a stream that exists: as it is, unless the disk can no longer hold it or has
@@ -168,6 +206,10 @@ func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream
 func named(verb string, ch Change, err error) error {
 	if err == nil {
 		return nil
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeNoCluster) {
+		return fault.New(fault.Unavailable, "%s %s: there are too few servers with JetStream that can be reached for so many copies (bus.replicas): %w",
+			verb, ch.Object, err)
 	}
 	if len(ch.Diff) > 0 {
 		return fmt.Errorf("%s %s (%s): %w", verb, ch.Object, strings.Join(ch.Diff, ", "), err)

@@ -59,7 +59,7 @@ func (j *Journal) read(ctx context.Context, cursor uint64) (subj string, h nats.
 	if m.Header.Get("Status") == "" {
 		return m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, nil
 	}
-	raw, err := j.leaderGet(ctx, leaderRequest{Seq: cursor})
+	raw, err := j.c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: cursor})
 	if err != nil {
 		return "", nil, nil, err
 	}
@@ -73,7 +73,7 @@ func (j *Journal) read(ctx context.Context, cursor uint64) (subj string, h nats.
 
 // Last is the cursor of the session's last event, asked of the stream's leader; 0 when it has none.
 func (j *Journal) Last(ctx context.Context, s session.ID) (uint64, error) {
-	raw, err := j.leaderGet(ctx, leaderRequest{LastFor: subject.OfSession(s)})
+	raw, err := j.c.leaderGet(ctx, subject.Journal, leaderRequest{LastFor: subject.OfSession(s)})
 	if errors.Is(err, ErrNoEvent) {
 		return 0, nil
 	}
@@ -81,38 +81,6 @@ func (j *Journal) Last(ctx context.Context, s session.ID) (uint64, error) {
 		return 0, fmt.Errorf("last event of %s: %w", s, err)
 	}
 	return raw.Seq, nil
-}
-
-type leaderRequest struct {
-	Seq     uint64 `json:"seq,omitempty"`
-	LastFor string `json:"last_by_subj,omitempty"`
-}
-
-type leaderMessage struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Header  []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
-}
-
-// leaderGet is $JS.API.STREAM.MSG.GET: slower than a direct get, but answered by the leader alone.
-func (j *Journal) leaderGet(ctx context.Context, req leaderRequest) (*leaderMessage, error) {
-	var resp struct {
-		Message *leaderMessage      `json:"message"`
-		Error   *jetstream.APIError `json:"error"`
-	}
-	if err := j.c.api(ctx, "STREAM.MSG.GET."+subject.Journal, req, &resp); err != nil {
-		return nil, err
-	}
-	switch {
-	case resp.Error != nil && resp.Error.Code == 404:
-		return nil, ErrNoEvent
-	case resp.Error != nil:
-		return nil, fault.New(fault.Unavailable, "%w", resp.Error)
-	case resp.Message == nil:
-		return nil, fault.New(fault.Unavailable, "an empty answer from the journal")
-	}
-	return resp.Message, nil
 }
 
 // Usage says how full the journal is.
@@ -139,20 +107,32 @@ func (j *Journal) Usage(ctx context.Context) (Usage, error) { return j.c.usage(c
 // FileUsage asks how full the object store is: attachments, and bodies of events that are too large for the journal.
 func (c *Conn) FileUsage(ctx context.Context) (Usage, error) { return c.usage(ctx, blobStream) }
 
-func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
-	var resp struct {
-		Config struct {
-			MaxBytes int64 `json:"max_bytes"`
-		} `json:"config"`
-		State   jetstream.StreamState `json:"state"`
-		Created time.Time             `json:"created"`
-		Error   *jetstream.APIError   `json:"error"`
-	}
+// streamInfo is what a stream's leader says of it.
+type streamInfo struct {
+	Config struct {
+		MaxBytes int64             `json:"max_bytes"`
+		Metadata map[string]string `json:"metadata"`
+	} `json:"config"`
+	State   jetstream.StreamState `json:"state"`
+	Created time.Time             `json:"created"`
+	Error   *jetstream.APIError   `json:"error"`
+}
+
+func (c *Conn) streamInfo(ctx context.Context, stream string) (streamInfo, error) {
+	var resp streamInfo
 	if err := c.api(ctx, "STREAM.INFO."+stream, struct{}{}, &resp); err != nil {
-		return Usage{}, fmt.Errorf("usage of %s: %w", stream, err)
+		return resp, fmt.Errorf("stream %s: %w", stream, err)
 	}
 	if resp.Error != nil {
-		return Usage{}, fault.New(fault.Unavailable, "usage of %s: %w", stream, resp.Error)
+		return resp, fault.New(fault.Unavailable, "stream %s: %w", stream, resp.Error)
+	}
+	return resp, nil
+}
+
+func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
+	resp, err := c.streamInfo(ctx, stream)
+	if err != nil {
+		return Usage{}, err
 	}
 	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq, Created: resp.Created}
 	if resp.Config.MaxBytes > 0 {

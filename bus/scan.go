@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -96,15 +97,19 @@ func (b batchOf) send(ctx context.Context, to chan<- batchOf) (sent bool) {
 
 // readAhead sends one batch after the other, up to the end of the part or an error.
 func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to chan<- batchOf) {
+	filter := ""
+	if o.Session != "" {
+		filter = subject.OfSession(o.Session)
+	}
 	for next <= o.To {
-		opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchSeq(next)}
-		if !o.Since.IsZero() {
-			opts[0], o.Since = jetstreamext.GetBatchStartTime(o.Since), time.Time{}
+		var msgs []*jetstream.RawStreamMsg
+		var err error
+		if o.Since.IsZero() {
+			msgs, err = c.page(ctx, subject.Journal, filter, next, replayBatch)
+		} else {
+			msgs, err = c.since(ctx, o, filter)
+			o.Since = time.Time{}
 		}
-		if o.Session != "" {
-			opts = append(opts, jetstreamext.GetBatchSubject(subject.OfSession(o.Session)))
-		}
-		msgs, err := c.batch(ctx, subject.Journal, replayBatch, opts...)
 		if len(msgs) == 0 && err == nil {
 			return
 		}
@@ -117,6 +122,34 @@ func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to c
 		}
 		next = msgs[len(msgs)-1].Sequence + 1
 	}
+}
+
+// since reads the first messages from a time on. A copy that lags may have none of them: then the leader's last ones are looked
+// through, which are few.
+func (c *Conn) since(ctx context.Context, o ReplayOptions, filter string) ([]*jetstream.RawStreamMsg, error) {
+	opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchStartTime(o.Since)}
+	if filter != "" {
+		opts = append(opts, jetstreamext.GetBatchSubject(filter))
+	}
+	msgs, err := c.batch(ctx, subject.Journal, replayBatch, opts...)
+	if err != nil || len(msgs) > 0 {
+		return msgs, err
+	}
+	first := o.To + 1
+	for first > 1 {
+		m, err := c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: first - 1})
+		if errors.Is(err, ErrNoEvent) || err == nil && m.Time.Before(o.Since) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		first--
+	}
+	if first > o.To {
+		return nil, nil
+	}
+	return c.page(ctx, subject.Journal, filter, first, replayBatch)
 }
 
 const (
@@ -163,10 +196,12 @@ func (c *Conn) streamAhead(ctx context.Context, o ReplayOptions, next uint64, to
 			fail(err)
 			return
 		}
-		at := meta.Sequence.Stream
-		if b.msgs, left = append(b.msgs, Raw{m.Subject(), m.Headers(), m.Data(), at}), meta.NumPending; at >= o.To {
+		if next = meta.Sequence.Stream + 1; next > o.To {
 			left = 0
+		} else {
+			left = meta.NumPending
 		}
+		b.msgs = append(b.msgs, Raw{m.Subject(), m.Headers(), m.Data(), next - 1})
 		if len(b.msgs) == replayBatch || left == 0 {
 			if !b.send(ctx, to) {
 				return
@@ -174,4 +209,5 @@ func (c *Conn) streamAhead(ctx context.Context, o ReplayOptions, next uint64, to
 			b = batchOf{}
 		}
 	}
+	c.readAhead(ctx, o, next, to) // the copy that the consumer reads may lag
 }

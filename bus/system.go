@@ -69,19 +69,9 @@ func (c *Conn) AppendSystem(ctx context.Context, item, verb string, body any, pr
 func (c *Conn) SystemLast(ctx context.Context, item string) ([]SystemEvent, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, subject.System, []string{subject.SystemOf(c.service, item)})
+	msgs, err := c.lastsFor(ctx, subject.System, subject.SystemOf(c.service, item))
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "read what happened to %s: %w", item, err)
-	}
-	var msgs []*jetstream.RawStreamMsg
-	for m, err := range got {
-		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			break
-		}
-		if err != nil {
-			return nil, fault.New(fault.Unavailable, "read what happened to %s: %w", item, err)
-		}
-		msgs = append(msgs, m)
+		return nil, fmt.Errorf("read what happened to %s: %w", item, err)
 	}
 	return c.systemEvents(msgs), nil
 }

@@ -31,6 +31,7 @@ type Topology struct {
 type Stream struct {
 	Config jetstream.StreamConfig
 	auto   bool // MaxBytes is automatic: an existing stream may keep another
+	copies bool // Replicas are automatic: an existing stream keeps its own
 }
 
 // Consumer is one durable consumer of a Topology.
@@ -64,6 +65,9 @@ func TopologyOf(specs []Spec, l Limits, executors ...Executor) Topology {
 		bucket(subject.Settings, l),
 		blobStore(l),
 	}}
+	for i := range t.Streams {
+		t.Streams[i].copies = l.Replicas == 0
+	}
 	for _, s := range specs {
 		t.Consumers = append(t.Consumers, consumersOf(s, l)...)
 	}
@@ -76,7 +80,7 @@ func TopologyOf(specs []Spec, l Limits, executors ...Executor) Topology {
 // base has what all streams share, written as the server reports it, so that Plan can compare.
 func base(name string, l Limits, subjects ...string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: name, Subjects: subjects, Replicas: l.Replicas,
+		Name: name, Subjects: subjects, Replicas: max(l.Replicas, 1),
 		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
 		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
 		Duplicates: dedupWindow, AllowDirect: true, Compression: jetstream.NoCompression,
@@ -94,6 +98,7 @@ func sized(c jetstream.StreamConfig, configured int64, z size, l Limits) Stream 
 func journalStream(l Limits) Stream {
 	c := base(subject.Journal, l, subject.JournalAll)
 	c.Description = "every event of every session"
+	c.Metadata, _ = withContract(nil) // it fails for a newer journal only
 	c.RePublish = &jetstream.RePublish{Source: subject.JournalAll, Destination: subject.TailAll}
 	return sized(c, l.JournalBytes, journalSize, l)
 }
@@ -142,7 +147,7 @@ func bucket(name string, l Limits) Stream {
 func snapBucket(l Limits) Stream {
 	c := bucket(subject.Snap, l).Config
 	c.Description = "folded states, rebuildable"
-	if l.Replicas == 1 {
+	if c.Replicas == 1 {
 		c.PersistMode = jetstream.AsyncPersistMode
 	}
 	return sized(c, l.SnapBytes, snapSize, l)

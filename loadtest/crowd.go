@@ -26,7 +26,7 @@ import (
 type crowd struct {
 	o      killOptions
 	roles  []role // of the senders, in turn
-	client *client.Client
+	client door
 	run    string
 
 	sending context.Context    //nolint:containedctx // ends when no new message is to begin
@@ -55,6 +55,13 @@ type play struct {
 	last   bool // it answered after all kills
 }
 
+// door is a way in: one daemon's, or several that are the same to who sends.
+type door interface {
+	Send(ctx context.Context, m client.Message) (client.Accepted, error)
+	Wait(ctx context.Context, id string, patience time.Duration) (client.Reply, error)
+	Close()
+}
+
 const (
 	waitPatience = 10 * time.Second
 	retryMin     = 10 * time.Millisecond
@@ -64,7 +71,7 @@ const (
 	againShare   = 0.05      // of accepted messages are posted once more under the same key
 )
 
-func newCrowd(ctx context.Context, o killOptions, c *client.Client, run string) *crowd {
+func newCrowd(ctx context.Context, o killOptions, c door, run string) *crowd {
 	w := &crowd{o: o, roles: roles[o.mix], client: c, run: run, played: map[session.ID]*play{}, stops: make(chan struct{}, 1)}
 	w.working, w.quit = context.WithCancel(ctx)
 	w.sending, w.stop = context.WithCancel(w.working)

@@ -55,9 +55,13 @@ func (k *killRun) survivors(ctx context.Context) ([]judge.Violation, error) {
 
 // linesOf counts the lines that tool calls have written.
 func linesOf(workspace string) (map[string]int, error) {
-	files, err := filepath.Glob(filepath.Join(workspace, linesFiles))
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, glob := range []string{linesFiles, askedFiles} {
+		some, err := filepath.Glob(filepath.Join(workspace, glob))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, some...)
 	}
 	out := map[string]int{}
 	for _, f := range files {

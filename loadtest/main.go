@@ -17,6 +17,9 @@
 //	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
 //	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
 //	                             is told everything, once and in order, after the daemon was killed
+//	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
+//	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
+//	                             is anything lost, doubled, out of order, executed twice or stuck?
 //	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
 //	                             after the warm-up
 //	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
@@ -53,6 +56,8 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
+  cluster    turns on a NATS cluster, every service a process of its own; fail-over of workers and of NATS servers
+  chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
   soak       steady work of all kinds for long; fails when something grows without end
   sizes      what many sessions on the disk cost, beside a bare server
   report     the figures of the design's table, into loadtest/RESULTS.md
@@ -79,35 +84,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	p := printer{out: out, err: errOut}
 	var err error
-	switch name, rest := args[0], args[1:]; name {
-	case "turn":
-		err = turnCommand(ctx, rest, p)
-	case "tool":
-		err = toolCommand(ctx, rest, p)
-	case "start":
-		err = startCommand(ctx, rest, p)
-	case "kill":
-		err = killCommand(ctx, rest, p)
-	case "telegram":
-		err = telegramCommand(ctx, rest, p)
-	case "replay":
-		err = replayCommand(ctx, rest, p)
-	case "mcp":
-		err = mcpCommand(ctx, rest, p)
-	case "bridge":
-		err = bridgeCommand(ctx, rest, p)
-	case "sizes":
-		err = sizesCommand(ctx, rest, p)
-	case "report":
-		err = reportCommand(ctx, rest, p)
-	case "prober":
-		err = proberCommand(ctx, rest, p)
-	case "soak":
-		err = soakCommand(ctx, rest, p)
+	name, rest := args[0], args[1:]
+	if do := commands()[name]; do != nil {
+		return code(p, name, do(ctx, rest, p))
+	}
+	switch name {
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
-	case "fakemodel":
-		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
@@ -127,6 +110,32 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	default:
 		err = usageError{fmt.Errorf("unknown command %q\n%s", name, usage)}
 	}
+	return code(p, name, err)
+}
+
+// commands are those for people; the others are for this program's own children.
+func commands() map[string]func(context.Context, []string, printer) error {
+	return map[string]func(context.Context, []string, printer) error{
+		"turn":      turnCommand,
+		"tool":      toolCommand,
+		"start":     startCommand,
+		"kill":      killCommand,
+		"telegram":  telegramCommand,
+		"replay":    replayCommand,
+		"mcp":       mcpCommand,
+		"bridge":    bridgeCommand,
+		"cluster":   clusterCommand,
+		"chaos":     chaosCommand,
+		"sizes":     sizesCommand,
+		"report":    reportCommand,
+		"prober":    proberCommand,
+		"soak":      soakCommand,
+		"fakemodel": modelCommand,
+	}
+}
+
+// code is the exit code for what a command has come to, which it says.
+func code(p printer, name string, err error) int {
 	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -135,7 +144,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		p.note("%v", err)
 		return 2
 	}
-	p.note("loadtest %s: %v", args[0], err)
+	p.note("loadtest %s: %v", name, err)
 	return 1
 }
 

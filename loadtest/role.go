@@ -46,12 +46,17 @@ func before(order string) wording {
 const (
 	callNow    = "!tool now {} "
 	linesFiles = "lines-*.txt"
+	askedFiles = "asked-*.txt" // that nobody may write to without a person
 )
 
-func callWrite(m string) string {
+func callWrite(m string) string { return callWriteTo(linesFiles, m) }
+
+func callAsk(m string) string { return callWriteTo(askedFiles, m) }
+
+func callWriteTo(files, m string) string {
 	id := strings.TrimPrefix(m, "mk-") // not the marker itself: that is counted where it stands
 	sender := id[:strings.LastIndexByte(id, '-')]
-	return fmt.Sprintf(`!tool write_file {"path":%q,"append":true,"content":%q} `, strings.Replace(linesFiles, "*", sender, 1), "line "+id+"\n")
+	return fmt.Sprintf(`!tool write_file {"path":%q,"append":true,"content":%q} `, strings.Replace(files, "*", sender, 1), "line "+id+"\n")
 }
 
 // Tool calls of the mix "mcp": to a server whose ledger outlives every process. One of its tools may be repeated.
@@ -86,6 +91,7 @@ const (
 	mixAll   = "all"
 	mixTools = "tools"
 	mixMCP   = "mcp"
+	mixChaos = "chaos"
 )
 
 var roles = map[string][]role{
@@ -109,5 +115,17 @@ var roles = map[string][]role{
 		{name: "append", text: calling(callPeer(fakemcp.Append, "marker"))},
 		{name: "both", text: calling(callPeer(fakemcp.Look, "text"), callPeer(fakemcp.Append, "marker"), now)},
 		{name: "stop", text: calling(callPeer(fakemcp.Append, "marker"), now), stop: stopShare},
+	},
+	mixChaos: {
+		{name: "plain", text: babble},
+		{name: "append", text: calling(callPeer(fakemcp.Append, "marker"))},
+		{name: "ask", text: calling(callAsk)},
+		{name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
+		{name: "write", text: calling(callWrite)},
+		{name: "stop", text: calling(callPeer(fakemcp.Append, "marker"), now), stop: stopShare},
+		{name: "both", text: calling(callPeer(fakemcp.Look, "text"), callWrite, now)},
+		{name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
+		{name: "put", text: calling(callPeer(fakemcp.Put, "marker"))},
+		{name: "ask and stop", text: calling(callAsk, now), stop: stopShare},
 	},
 }

@@ -132,12 +132,13 @@ func (t *table) jetstream() {
 		case "EV":
 			direct, info, leader = reads, reads, reads
 		case "OBJ_blobs":
-			direct, info = reads, reads
+			direct, info, leader = reads, reads, reads
 		case "SYS":
 			direct = func(s bus.Spec) bool { return s.System }
+			leader = direct
 		case "KV_catalog":
 			direct = func(s bus.Spec) bool { return s.ReadsCatalog }
-			info = direct
+			info, leader = direct, direct
 		}
 		t.add(direct, "$JS.API.DIRECT.GET."+st)
 		t.add(info, "$JS.API.STREAM.INFO."+st)

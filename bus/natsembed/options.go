@@ -113,7 +113,14 @@ func (o *Options) server(port int) *server.Options {
 		JetStreamMaxStore:  o.MaxStore,
 		SyncAlways:         o.Sync == SyncAlways,
 	}
-	for _, u := range o.Users {
+	so.Nkeys = NkeyUsers(o.Users)
+	return so
+}
+
+// NkeyUsers are the users as a server takes them.
+func NkeyUsers(users []User) []*server.NkeyUser {
+	all := make([]*server.NkeyUser, len(users))
+	for i, u := range users {
 		p := &server.Permissions{
 			Publish:   allow(u.Permissions.Publish),
 			Subscribe: allow(u.Permissions.Subscribe),
@@ -122,9 +129,9 @@ func (o *Options) server(port int) *server.Options {
 		if u.Permissions.Respond {
 			p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: replyExpires}
 		}
-		so.Nkeys = append(so.Nkeys, &server.NkeyUser{Nkey: u.PublicKey, Permissions: p})
+		all[i] = &server.NkeyUser{Nkey: u.PublicKey, Permissions: p}
 	}
-	return so
+	return all
 }
 
 // allow makes an empty list mean nothing; the server takes a missing one as everything.

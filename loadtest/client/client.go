@@ -98,6 +98,31 @@ func (c *Client) reply(ctx context.Context, id, query string) (r Reply, err erro
 	return r, err
 }
 
+// Approval is a call that waits for a person.
+type Approval struct {
+	ID      string `json:"approval"`
+	Session string `json:"session"`
+}
+
+// Approvals lists the open ones of this client's sessions; a long list is cut.
+func (c *Client) Approvals(ctx context.Context) ([]Approval, error) {
+	var list struct {
+		Approvals []Approval `json:"approvals"`
+	}
+	err := c.do(ctx, http.MethodGet, "/v1/approvals", nil, http.StatusOK, &list)
+	return list.Approvals, err
+}
+
+// Decide answers one ("allow-once", "deny"). Nil: it is decided, perhaps by somebody else and in the same way.
+func (c *Client) Decide(ctx context.Context, id, decision string) error {
+	b, err := json.Marshal(map[string]string{"decision": decision})
+	if err != nil {
+		return err
+	}
+	var told struct{}
+	return c.do(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id), b, http.StatusOK, &told)
+}
+
 func (c *Client) do(ctx context.Context, method, path string, body []byte, want int, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

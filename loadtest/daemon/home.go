@@ -30,6 +30,10 @@ type Config struct {
 
 	Telegram *Telegram   // nil for none
 	MCP      []MCPServer // in the order of the file
+
+	Workspace string   // of the main agent; "" for the home's own
+	Owners    []string // who may decide; nil: the daemon's own default
+	Replicas  int      // copies of each stream; 0: the daemon's own default
 }
 
 // Telegram is one bot, named "bot", that everybody may write to.
@@ -96,7 +100,16 @@ channels:
 {{- end}}
 {{- end}}
 {{- end}}
-bus: {sync: {{.Sync}}}
+bus: { {{- if .Replicas}}replicas: {{.Replicas}}{{else}}sync: {{.Sync}}{{end -}} }
+{{- with .Workspace}}
+agents: {main: {workspace: "{{.}}"}}
+{{- end}}
+{{- with .Owners}}
+owners:
+{{- range .}}
+  - "{{.}}"
+{{- end}}
+{{- end}}
 {{- if .Ask}}
 policy: {ask: [{tool: write_file, args: {path: "{{.Ask}}"}}]}
 {{- end}}

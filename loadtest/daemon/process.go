@@ -31,18 +31,24 @@ const readyPoll = 2 * time.Millisecond
 // modelKey is a secret to the daemon, which takes it out of whatever it shows: it must be in no text of a load test.
 const modelKey = "key-of-no-model"
 
-// Start executes `jetclaw run` on a home. Its output is appended to daemon.log beside the home.
-func Start(bin string, h Home) (*Process, error) {
-	log, err := os.OpenFile(h.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("log of the daemon: %w", err)
-	}
-	args := []string{"run"}
+// Start executes `jetclaw run` with flags on a home. Its output is appended to daemon.log beside the home.
+func Start(bin string, h Home, flags ...string) (*Process, error) {
 	if h.Monitor != "" {
-		args = append(args, "--monitor", h.Monitor)
+		flags = append([]string{"--monitor", h.Monitor}, flags...)
 	}
-	cmd := exec.CommandContext(context.Background(), bin, args...) // ended by Kill or Stop only, and with this process
-	cmd.Env, cmd.Stdout, cmd.Stderr = h.environ(), log, log
+	cmd := exec.CommandContext(context.Background(), bin, append([]string{"run"}, flags...)...) // ended by Kill or Stop only, and with this process
+	cmd.Env = h.environ()
+	return Launch(cmd, h.LogFile())
+}
+
+// Launch executes a command whose output is appended to a file. Like a daemon it lives until it ends, is stopped or killed, or this
+// process ends.
+func Launch(cmd *exec.Cmd, logFile string) (*Process, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log of %s: %w", cmd.Path, err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
 	p, err := start(cmd)
 	if err != nil {
 		_ = log.Close()
@@ -122,6 +128,18 @@ func (p *Process) Kill() {
 	_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
 	<-p.done
 	p.closeLog()
+}
+
+// Pause has the process and what it has started stand still, as they are.
+func (p *Process) Pause() { _ = syscall.Kill(-p.PID(), syscall.SIGSTOP) }
+
+// Resume has them go on.
+func (p *Process) Resume() { _ = syscall.Kill(-p.PID(), syscall.SIGCONT) }
+
+// Err is how the process has ended: nil for exit code 0. It waits for the end.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
 }
 
 // Stop sends SIGTERM and waits; after patience it kills and returns an error.

@@ -16,6 +16,7 @@ type call struct {
 	turn       string
 	tool       string
 	line       string // what it was to write, "" for nothing
+	waits      bool   // for a person
 	dispatched bool
 	attempts   int  // claims so far
 	done       bool // it has an outcome, or was denied
@@ -78,6 +79,7 @@ func (h *history) called(e envelope.Event, b callv1.Event) {
 		if h.ended[b.Turn] {
 			h.say(Wrong, e, "call %s of turn %s is dispatched after the turn's end", b.Call, b.Turn)
 		}
+		h.permitted(e, b, c)
 		c.dispatched = true
 	case callv1.Denied:
 		if c := h.find(e, b.Turn, b.Call); c != nil {
@@ -99,7 +101,9 @@ func (h *history) called(e envelope.Event, b callv1.Event) {
 		c.done, c.outcome = true, b.Outcome
 		h.court.counts.outcome(string(b.Outcome))
 	case callv1.Awaiting:
-		h.find(e, b.Turn, b.Call)
+		if c := h.find(e, b.Turn, b.Call); c != nil {
+			c.waits = true
+		}
 	case callv1.Asked:
 		if c := h.find(e, b.Turn, b.Call); c != nil && (c.attempts == 0 || b.Attempt != c.attempts) {
 			h.say(Wrong, e, "attempt %d of call %s asks, of which %d were claimed", b.Attempt, b.Call, c.attempts)

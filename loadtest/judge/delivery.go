@@ -31,10 +31,11 @@ type delivery struct {
 	repeats int  // how often it may have arrived without a receipt, and was sent again
 	part    int  // that is to be sent; those before it are
 	unsure  bool // this part may have arrived without a receipt
+	perhaps bool // whether there is anything to show is not known from outside
 }
 
 func (d *delivery) done() bool {
-	return d.state == stateSent || d.state == stateFailed || d.state == stateHeld
+	return d.state == stateSent || d.state == stateFailed || d.state == stateHeld || d.perhaps && d.state == stateNone
 }
 
 // show says that an event has something to show.
@@ -55,7 +56,7 @@ func (h *history) deliver(e envelope.Event, b deliveryv1.Event) {
 		h.say(Wrong, e, "%s of %s, which is nothing to show", e.Kind(), ref.Delivery)
 		return
 	}
-	if d.done() {
+	if d.done() && d.state != stateNone {
 		h.say(Doubled, e, "%s of a delivery that is %s", e.Kind(), d.state)
 	}
 	if ref.Part != d.part {

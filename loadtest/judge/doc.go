@@ -17,6 +17,7 @@
 //	wrong       a sender gets the answer to his own message, the one that the journal has; a turn answers what it showed
 //	            the model; messages join it in queue mode steer only, and are cancelled only by a stop, a newer message
 //	            in queue mode interrupt, or a full queue; a compaction replaces finished turns only; a tool call runs when that was
-//	            decided and claimed, and a turn goes on when all of its calls are done
+//	            decided and claimed, and a turn goes on when all of its calls are done; one that
+//	            has to wait for a person runs by that person's word, given by one who may, for this call, once
 //	failed      no turn failed without a cause of its own
 package judge

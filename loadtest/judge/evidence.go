@@ -36,6 +36,8 @@ type Evidence struct {
 	MayFail  bool             // the model fails by plan
 	Again    map[string]bool  // tools whose calls may be carried out twice
 	Lines    map[string]int   // what calls have written, line by line, and how often; nil when not known
+	// Decisions are all answers to approvals that anybody gave; nil when not known.
+	Decisions []Decision
 }
 
 // Kind is the promise that was broken.
@@ -83,6 +85,8 @@ type Counts struct {
 	Calls     int            `json:"calls"`       // of tools, that left their turn
 	Again     int            `json:"calls_again"` // claims beyond the first
 	Outcomes  map[string]int `json:"outcomes"`    // of calls
+	Approvals int            `json:"approvals"`   // that a person was asked for
+	Answers   map[string]int `json:"answers"`     // what these came to, by the kind of the event
 }
 
 func (c Counts) outcome(name string) { c.Outcomes[name]++ }

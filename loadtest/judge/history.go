@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 
+	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
@@ -33,7 +34,8 @@ type history struct {
 	queue      string                    // the mode that the session has chosen, or ""
 	compaction *turnv1.CompactionStarted // the one that runs
 
-	calls map[string]*call // by turn and id
+	calls     map[string]*call     // by turn and id
+	approvals map[string]*approval // by id
 
 	open    *turn           // the one that runs
 	ended   map[string]bool // turns by id
@@ -62,7 +64,7 @@ type final struct {
 func newHistory(c *court, id session.ID) *history {
 	return &history{
 		court: c, id: id, byID: map[string]*received{}, byKey: map[string]*received{}, commands: map[string]*command{},
-		calls: map[string]*call{}, ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1,
+		calls: map[string]*call{}, approvals: map[string]*approval{}, ended: map[string]bool{}, byShown: map[string]*delivery{}, started: -1, final: -1,
 	}
 }
 
@@ -99,6 +101,8 @@ func (h *history) fold(e envelope.Event) {
 		h.asked(e, b)
 	case callv1.Event:
 		h.called(e, b)
+	case approvalv1.Event:
+		h.asks(e, b)
 	case turnv1.Completed:
 		h.tried(b.Outcome)
 		h.answered(e, b.Turn)
@@ -136,7 +140,9 @@ func (h *history) fold(e envelope.Event) {
 func (h *history) told(e envelope.Event) {
 	switch b := e.Body.(type) {
 	case noticev1.Posted:
-		h.show(e, b.Text)
+		if !b.Quiet {
+			h.show(e, b.Text)
+		}
 	case messagev1.Refused:
 		if b.Tell { // else its sender has a receipt that says it
 			h.show(e, b.Detail)
@@ -288,6 +294,7 @@ func (h *history) rest() {
 		}
 	}
 	h.openCalls()
+	h.waiting()
 	for _, d := range h.shown {
 		if !d.done() {
 			h.say(Stuck, d.event, "the delivery of %s is %s", d.event.Kind(), d.state)

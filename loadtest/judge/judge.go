@@ -14,7 +14,7 @@ import (
 // Judge looks at everything once.
 func Judge(ev Evidence) Verdict {
 	c := &court{ev: ev, sessions: map[session.ID]*history{}, marked: map[string]*received{}}
-	c.counts = Counts{Accepted: len(ev.Messages), Events: map[string]int{}, Failures: map[string]int{}, Outcomes: map[string]int{}}
+	c.counts = Counts{Accepted: len(ev.Messages), Events: map[string]int{}, Failures: map[string]int{}, Outcomes: map[string]int{}, Answers: map[string]int{}}
 	for _, e := range ev.Journal {
 		c.counts.Events[e.Kind()]++
 		h := c.sessions[e.Session]
@@ -32,6 +32,7 @@ func Judge(ev Evidence) Verdict {
 	c.pushes()
 	c.model()
 	c.effects()
+	c.deciders()
 	c.counts.Sessions = len(c.sessions)
 	slices.SortStableFunc(c.found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Cursor, b.Cursor))

@@ -189,7 +189,7 @@ func (s *Store) Journal(ctx context.Context) ([]Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
-		r, err := record(ctx, m, meta, blobs)
+		r, err := Read(ctx, Message{m.Subject(), m.Headers(), m.Data(), meta.Sequence.Stream, meta.Timestamp}, blobs)
 		if err != nil {
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
@@ -200,22 +200,32 @@ func (s *Store) Journal(ctx context.Context) ([]Record, error) {
 	}
 }
 
-func record(ctx context.Context, m jetstream.Msg, meta *jetstream.MsgMetadata, blobs jetstream.ObjectStore) (Record, error) {
-	h, data := m.Headers(), m.Data()
-	r := Record{Subject: m.Subject(), Stored: meta.Timestamp, Data: len(data)}
-	for name, values := range h {
+// Message is one stored message as a server gives it.
+type Message struct {
+	Subject  string
+	Header   nats.Header
+	Data     []byte
+	Sequence uint64
+	Stored   time.Time
+}
+
+// Read decodes a message of the journal. Bodies that are kept apart are read from blobs, if there are some.
+func Read(ctx context.Context, m Message, blobs jetstream.ObjectStore) (Record, error) {
+	data := m.Data
+	r := Record{Subject: m.Subject, Stored: m.Stored, Data: len(data)}
+	for name, values := range m.Header {
 		for _, v := range values {
 			r.Header += len(name) + len(v) + len(": \r\n")
 		}
 	}
-	if name := h.Get(envelope.HeaderBlob); name != "" && blobs != nil {
+	if name := m.Header.Get(envelope.HeaderBlob); name != "" && blobs != nil {
 		var err error
 		if data, err = blobs.GetBytes(ctx, name); err != nil {
-			return Record{}, fmt.Errorf("body of event %d: %w", meta.Sequence.Stream, err)
+			return Record{}, fmt.Errorf("body of event %d: %w", m.Sequence, err)
 		}
 	}
 	var err error
-	r.Event, err = envelope.Decode(m.Subject(), envelope.Header(h), data, meta.Sequence.Stream, registry.Decode)
+	r.Event, err = envelope.Decode(m.Subject, envelope.Header(m.Header), data, m.Sequence, registry.Decode)
 	return r, err
 }
 

@@ -96,7 +96,7 @@ func All() []Type { return append([]Type(nil), types...) }
 func Decode(typ string, data []byte) (envelope.Body, error) {
 	t, ok := byName[typ]
 	if !ok {
-		return nil, fmt.Errorf("unknown event type %q", typ)
+		return nil, fmt.Errorf("%w %q", ErrType, typ)
 	}
 	b, err := t.decode(data)
 	if err != nil {

@@ -75,12 +75,12 @@ func TestEachServiceIsAUser(t *testing.T) {
 	if len(names) != len(modules())+len(others) || slices.ContainsFunc(others, func(n string) bool { return !slices.Contains(names, n) }) {
 		t.Errorf("users %q", names)
 	}
-	for _, u := range users() {
-		if u.name == bus.Admin {
+	for _, u := range BusUsers() {
+		if u.Name == bus.Admin {
 			continue
 		}
-		if slices.Contains(u.permissions.Publish, ">") || slices.Contains(u.permissions.Subscribe, ">") {
-			t.Errorf("%s may do everything", u.name)
+		if slices.Contains(u.Permissions.Publish, ">") || slices.Contains(u.Permissions.Subscribe, ">") {
+			t.Errorf("%s may do everything", u.Name)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestRunElsewhere(t *testing.T) {
 	up := make(chan Report, 1)
 	go func() {
 		ended <- other.Run(ctx, Daemon{
-			Target: everything(), NATS: url, Creds: server.Home.Keys(), Ready: func(r Report) { up <- r },
+			Target: everything(), NATS: Away{URL: url, Creds: server.Home.Keys()}, Ready: func(r Report) { up <- r },
 		})
 	}()
 	if r := <-up; r.Sync != "" || r.Bus != url {

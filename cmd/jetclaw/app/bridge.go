@@ -97,21 +97,21 @@ func (e Env) part(ctx context.Context, conn *bus.Conn) {
 }
 
 func (e Env) dialBridge(ctx context.Context, o Outside) (*bus.Conn, error) {
-	url, creds := o.URL, o.Creds
-	if url == "" && e.Config.Remote.URL != "" {
-		url = e.Config.Remote.URL
-		if r := e.Config.Remote.Creds; creds == "" && r != "" {
-			creds = e.Home.Resolve(r)
-		}
+	at := e.remote()
+	if o.URL != "" {
+		at = Away{URL: o.URL, TLS: at.TLS}
 	}
-	if url == "" {
-		at, err := e.Home.Endpoint()
+	if o.Creds != "" {
+		at.Creds = o.Creds
+	}
+	if at.URL == "" {
+		own, err := e.Home.Endpoint()
 		if err != nil {
 			return nil, err
 		}
-		url = at.URL
-		if creds == "" && o.Seed == "" {
-			creds = e.Home.Keys()
+		at.URL = own.URL
+		if at.Creds == "" && o.Seed == "" {
+			at.Creds = e.Home.Keys()
 		}
 	}
 	if o.Seed != "" {
@@ -120,9 +120,13 @@ func (e Env) dialBridge(ctx context.Context, o Outside) (*bus.Conn, error) {
 			return nil, &CredsError{fmt.Errorf("--token: %w", err)}
 		}
 		e.Secrets.Add(o.Seed, string(id.seed), id.jwt)
-		return bus.Connect(ctx, bus.ConnOptions{Service: bridge.Name, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log})
+		secure, err := at.config()
+		if err != nil {
+			return nil, err
+		}
+		return bus.Connect(ctx, bus.ConnOptions{Service: bridge.Name, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log})
 	}
-	g, err := e.elsewhere(ctx, url, creds, false)
+	g, err := e.elsewhere(ctx, at, false)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type Client struct {
 func (c Client) Admin(ctx context.Context) (*bus.Conn, error) {
 	conn, err := c.dial(ctx, bus.Admin)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("this needs the key of the user %s, which is not here: %w", bus.Admin, err)
+		return nil, ownerKey(err)
 	}
 	return conn, err
 }
@@ -118,22 +118,18 @@ func (e Env) lockOrFind(ctx context.Context) (*home.Lock, home.Endpoint, error) 
 // visitDaemon connects to the home's daemon.
 func (e Env) visitDaemon(ctx context.Context, at home.Endpoint, fn func(context.Context, Client) error) error {
 	c := Client{At: fmt.Sprintf("process %d", at.PID), Models: at.Models}
-	return e.visit(ctx, at.URL, e.Home.Keys(), c, fn)
+	return e.visit(ctx, Away{URL: at.URL, Creds: e.Home.Keys()}, c, fn)
 }
 
 // visitRemote connects to the jetclaw at remote.url.
 func (e Env) visitRemote(ctx context.Context, fn func(context.Context, Client) error) error {
-	r := e.Config.Remote
-	creds := r.Creds
-	if creds != "" {
-		creds = e.Home.Resolve(creds)
-	}
-	return e.visit(ctx, r.URL, creds, Client{At: r.URL}, fn)
+	at := e.remote()
+	return e.visit(ctx, at, Client{At: at.URL}, fn)
 }
 
 // visit connects to a jetclaw that runs elsewhere.
-func (e Env) visit(ctx context.Context, url, creds string, c Client, fn func(context.Context, Client) error) error {
-	g, err := e.elsewhere(ctx, url, creds, false)
+func (e Env) visit(ctx context.Context, at Away, c Client, fn func(context.Context, Client) error) error {
+	g, err := e.elsewhere(ctx, at, false)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -15,8 +16,7 @@ import (
 // Daemon says what to run.
 type Daemon struct {
 	Target Target
-	NATS   string          // bus elsewhere; "": the embedded server, or the one that the home's daemon runs
-	Creds  string          // file or folder with the keys for NATS
+	NATS   Away            // bus elsewhere; none: the embedded server, or the one that the home's daemon runs
 	Ready  func(Report)    // called once everything runs
 	Hurry  <-chan struct{} // closed, it cuts the drain short
 }
@@ -42,7 +42,7 @@ func (e Env) Run(ctx context.Context, d Daemon) error {
 	if err := e.Home.Create(); err != nil {
 		return err
 	}
-	if d.NATS != "" {
+	if d.NATS.URL != "" {
 		d.Target.Server = false
 	}
 	var lock *home.Lock
@@ -119,6 +119,7 @@ type group struct {
 	server  *server // nil for a bus elsewhere
 	url     string  // of a bus elsewhere
 	own     bool    // that bus is the home's own
+	owner   bool    // the key of the topology's owner is there, for a bus elsewhere
 	dial    dialer
 }
 
@@ -127,8 +128,8 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 	var g *group
 	var err error
 	switch {
-	case d.NATS != "":
-		g, err = e.elsewhere(ctx, d.NATS, d.Creds, true)
+	case d.NATS.URL != "":
+		g, err = e.elsewhere(ctx, d.NATS, true)
 	case d.Target.Server:
 		g, err = e.embedded(true)
 	default:
@@ -138,7 +139,7 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 			return nil, ErrNoServer
 		}
 		if err == nil {
-			if g, err = e.elsewhere(ctx, at.URL, e.Home.Keys(), false); err == nil {
+			if g, err = e.elsewhere(ctx, Away{URL: at.URL, Creds: e.Home.Keys()}, false); err == nil {
 				g.own = true
 			}
 		}
@@ -149,8 +150,11 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 	if p.watch != nil {
 		g.modules = append(g.modules, lifecycle.Module{Name: "configuration", Service: p.watch})
 	}
-	if g.server != nil {
-		g.keepExecutors(e, p)
+	switch {
+	case g.server != nil:
+		g.keepExecutors(e, p, g.server.limits)
+	case g.owner && p.watch != nil:
+		g.keepExecutors(e, p, e.limits())
 	}
 	g.add(p, d.Target)
 	if g.server != nil {
@@ -160,9 +164,9 @@ func (e Env) assemble(ctx context.Context, d Daemon, p *parts) (*group, error) {
 }
 
 // keepExecutors appends what makes consumers of servers that are configured later.
-func (g *group) keepExecutors(e Env, p *parts) {
+func (g *group) keepExecutors(e Env, p *parts, l bus.Limits) {
 	w := newWorker(bus.Admin, g.dial, func(c *bus.Conn) (lifecycle.Service, error) {
-		return &keeper{admin: c, limits: g.server.limits, servers: e.mcpServers, changed: p.watch.subscribe()}, nil
+		return &keeper{admin: c, limits: l, servers: e.mcpServers, changed: p.watch.subscribe()}, nil
 	})
 	g.modules = append(g.modules, lifecycle.Module{Name: "executors", Service: w})
 }
@@ -191,6 +195,11 @@ func (g *group) add(p *parts, t Target) {
 	for _, m := range modules() {
 		if t.has(m.spec.Name) {
 			w := newWorker(m.spec.Name, g.dial, func(c *bus.Conn) (lifecycle.Service, error) { return m.make(p, c) })
+			if g.server == nil {
+				w.check = func(ctx context.Context, c *bus.Conn) error {
+					return c.Check(ctx, m.spec, bus.PermissionsOf(m.spec, specs()...))
+				}
+			}
 			g.modules = append(g.modules, lifecycle.Module{Name: m.spec.Name, Service: w})
 		}
 	}
@@ -216,38 +225,62 @@ func (e Env) embedded(listen bool) (*group, error) {
 
 // elsewhere is a group on a bus that somebody else runs. With owner, and where the credentials hold the key of the
 // topology's owner, the topology is brought about first.
-func (e Env) elsewhere(ctx context.Context, url, creds string, owner bool) (*group, error) {
-	g := &group{url: url}
-	recent := bus.NewRecent()
+func (e Env) elsewhere(ctx context.Context, at Away, owner bool) (*group, error) {
+	g := &group{url: at.URL}
+	secure, err := at.config()
+	if err != nil {
+		return nil, err
+	}
+	recent, openly := bus.NewRecent(), e.openly()
 	g.dial = func(ctx context.Context, user string) (*bus.Conn, error) {
-		id, err := credsOf(creds, user)
+		id, err := credsOf(at.Creds, user)
 		if err != nil {
 			return nil, err
 		}
 		e.Secrets.Add(string(id.seed), id.jwt)
-		return bus.Connect(ctx, bus.ConnOptions{Service: user, URL: url, Seed: id.seed, JWT: id.jwt, Log: e.Log, Recent: recent})
+		c, err := bus.Connect(ctx, bus.ConnOptions{
+			Service: user, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log, Recent: recent,
+		})
+		if err == nil {
+			openly(c)
+		}
+		return c, err
 	}
 	if owner {
-		return g, e.ownTopology(ctx, g.dial)
+		g.owner, err = e.ownTopology(ctx, g.dial)
 	}
-	return g, nil
+	return g, err
 }
 
-func (e Env) ownTopology(ctx context.Context, dial dialer) error {
+// limits of a topology on a bus elsewhere.
+func (e Env) limits() bus.Limits {
+	l := bus.DefaultLimits()
+	l.JournalBytes, l.Replicas = int64(e.Config.Bus.MaxBytes), e.Config.Bus.Replicas
+	return l
+}
+
+// ownTopology brings the topology about where the key of its owner is. What could lose something it leaves to a person, and it takes
+// nothing away: another process may be configured with more than this one.
+func (e Env) ownTopology(ctx context.Context, dial dialer) (owner bool, err error) {
 	admin, err := dial(ctx, bus.Admin)
 	if errors.Is(err, os.ErrNotExist) {
 		e.Log.Debug("no key of the topology's owner: the topology is taken as it is")
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	limits := bus.DefaultLimits()
-	limits.JournalBytes = int64(e.Config.Bus.MaxBytes)
-	err = applyTopology(ctx, admin, limits, executorsOf(e.Config), e.Log)
+	changes, err := bus.ApplyCarefully(ctx, admin.JetStream(), bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...))
+	if err != nil {
+		err = fmt.Errorf("apply the topology: %w", err)
+	}
+	if _, ok := errors.AsType[*bus.RiskError](err); ok {
+		err = fmt.Errorf("%w\n`jetclaw topology apply --yes` does it", err)
+	}
+	tellChanges(changes, e.Log)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	return errors.Join(err, admin.Close(end))
+	return true, errors.Join(err, admin.Close(end))
 }
 
 func (g *group) report(e Env, p *parts) Report {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/natsconf"
 	"github.com/jetclaw/jetclaw/services/approvals"
 	"github.com/jetclaw/jetclaw/services/bridge"
 	"github.com/jetclaw/jetclaw/services/builtin"
@@ -46,17 +47,12 @@ func specs() []bus.Spec {
 	return all
 }
 
-// user is one user of the bus and what it may do there.
-type user struct {
-	name        string
-	permissions bus.Permissions
-}
-
 // cliUser is the command line at a running daemon.
 const cliUser = "cli"
 
-// users are all who may connect: the owner of the topology, the command line, servers of other MCP clients, and one a service.
-func users() []user {
+// BusUsers are all who may connect to the bus: the owner of the topology, the command line, servers of other MCP clients, and one
+// a service.
+func BusUsers() []natsconf.User {
 	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete", "turns.fork", "turns.rerun",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
@@ -65,18 +61,22 @@ func users() []user {
 		"conversations.status", "conversations.reindex",
 		"mcp.status", "mcp.reload", "mcp.probe", "mcp.login", "mcp.code", "mcp.logout",
 	}}
-	list := []user{{bus.Admin, bus.AdminPermissions()}, {cliUser, bus.PermissionsOf(cli)}, {bridge.Name, bus.PermissionsOf(bridge.Spec())}}
+	list := []natsconf.User{
+		{Name: bus.Admin, Permissions: bus.AdminPermissions()},
+		{Name: cliUser, Permissions: bus.PermissionsOf(cli)},
+		{Name: bridge.Name, Permissions: bus.PermissionsOf(bridge.Spec())},
+	}
 	for _, s := range specs() {
-		list = append(list, user{s.Name, bus.PermissionsOf(s, specs()...)})
+		list = append(list, natsconf.User{Name: s.Name, Permissions: bus.PermissionsOf(s, specs()...)})
 	}
 	return list
 }
 
 func userNames() []string {
-	list := users()
+	list := BusUsers()
 	names := make([]string, len(list))
 	for i, u := range list {
-		names[i] = u.name
+		names[i] = u.Name
 	}
 	return names
 }

@@ -32,14 +32,17 @@ type server struct {
 
 // newServer prepares the server on the home's data. Without listen it can be reached from this process only.
 func (e Env) newServer(keys map[string]natsembed.Key, listen bool) (*server, error) {
+	if n := e.Config.Bus.Replicas; n > 1 {
+		return nil, fmt.Errorf("bus.replicas: %d needs a cluster of NATS servers, named by --nats or remote.url: the embedded one is alone", n)
+	}
 	s := &server{admin: keys[bus.Admin].Seed(), limits: bus.DefaultLimits(), ready: make(chan struct{})}
 	s.options = natsembed.Options{StoreDir: e.Home.Data(), Log: e.Log, Sync: natsembed.SyncAlways}
 	if e.Config.Bus.Sync == "interval" {
 		s.options.Sync = natsembed.SyncInterval
 	}
-	for _, u := range users() {
+	for _, u := range BusUsers() {
 		s.options.Users = append(s.options.Users, natsembed.User{
-			Name: u.name, PublicKey: keys[u.name].Public, Permissions: u.permissions,
+			Name: u.Name, PublicKey: keys[u.Name].Public, Permissions: u.Permissions,
 		})
 	}
 	if listen && e.Config.Bus.Listen != "off" {
@@ -146,11 +149,14 @@ func applyTopology(ctx context.Context, admin *bus.Conn, l bus.Limits, executors
 	if err != nil {
 		return fmt.Errorf("apply the topology: %w", err)
 	}
-	changes = append(changes, more...)
+	tellChanges(append(changes, more...), log)
+	return nil
+}
+
+func tellChanges(changes []bus.Change, log *slog.Logger) {
 	for _, c := range changes {
 		if c.Action != bus.Unchanged {
 			log.Debug("topology", "change", c.String())
 		}
 	}
-	return nil
 }

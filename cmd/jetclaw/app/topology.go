@@ -17,8 +17,7 @@ func Specs() []bus.Spec { return specs() }
 
 // Topology is what the bus has to have, as a start would bring it about.
 func (e Env) Topology() (bus.Topology, error) {
-	l := bus.DefaultLimits()
-	l.JournalBytes = int64(e.Config.Bus.MaxBytes)
+	l := e.limits()
 	if e.Config.Remote.URL == "" {
 		var err error
 		if l.Free, err = natsembed.FreeSpace(e.Home.Data()); err != nil {

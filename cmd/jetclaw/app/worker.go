@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
@@ -17,6 +18,8 @@ type worker struct {
 	dial dialer
 	make func(*bus.Conn) (lifecycle.Service, error)
 	made chan lifecycle.Service // holds the service once it is made
+	// check says why the service could not work on a bus that others take care of; nil where the bus is this process's own.
+	check func(context.Context, *bus.Conn) error
 }
 
 func newWorker(user string, dial dialer, build func(*bus.Conn) (lifecycle.Service, error)) *worker {
@@ -29,14 +32,42 @@ func (w *worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	svc, err := w.make(conn)
+	if w.check != nil {
+		err = w.check(ctx, conn)
+	}
 	if err == nil {
-		w.made <- svc
-		err = svc.Run(ctx)
+		err = w.serve(ctx, conn)
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	return errors.Join(err, conn.Close(end))
+}
+
+func (w *worker) serve(ctx context.Context, conn *bus.Conn) error {
+	svc, err := w.make(conn)
+	if err != nil {
+		return err
+	}
+	w.made <- svc
+	if w.check == nil {
+		return svc.Run(ctx)
+	}
+	run, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := conn.Outdated(run); err != nil {
+			stop(err)
+		}
+	})
+	err = svc.Run(run)
+	cause := context.Cause(run)
+	stop(nil)
+	watching.Wait()
+	if errors.Is(cause, bus.ErrNewer) {
+		return cause
+	}
+	return err
 }
 
 // Ready waits until the service is.

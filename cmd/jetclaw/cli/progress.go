@@ -48,6 +48,16 @@ func (p *progress) at(events int) {
 	p.step()
 }
 
+// say tells something else than a count.
+func (p *progress) say(text string) {
+	now := time.Now()
+	if p.out == nil || now.Sub(p.began) < progressFrom || now.Sub(p.shown) < progressEvery {
+		return
+	}
+	p.shown = now
+	fmt.Fprintf(p.out, "%s%s", clearLine, text)
+}
+
 // end clears the line. The next step begins a new count.
 func (p *progress) end() {
 	if !p.shown.IsZero() {

@@ -118,7 +118,8 @@ Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(s.runCommand(), s.chatCommand(), s.approvalsCommand(), s.pairingCommand(), s.policyCommand(), s.toolsCommand(), s.mcpCommand(),
 		s.eventsCommand(), s.usageCommand(), s.contextCommand(), s.explainCommand(), s.replayCommand(), s.forkCommand(), s.diffCommand(),
-		s.rerunCommand(), s.deadCommand(), s.backupCommand(), s.restoreCommand(), s.sessionsCommand(), s.configCommand(), s.doctorCommand(), s.versionCommand())
+		s.rerunCommand(), s.deadCommand(), s.backupCommand(), s.restoreCommand(), s.sessionsCommand(), s.configCommand(), s.natsCommand(), s.topologyCommand(),
+		s.doctorCommand(), s.versionCommand())
 	return root
 }
 

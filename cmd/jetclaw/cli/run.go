@@ -16,7 +16,8 @@ import (
 )
 
 func (s *shell) runCommand() *cobra.Command {
-	var target, nats, creds string
+	var target string
+	var at app.Away
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run the daemon",
@@ -33,22 +34,21 @@ Telegram bots are served when they are configured, or when TELEGRAM_BOT_TOKEN is
   jetclaw run --target intake,outbox
   jetclaw run --target turns
   jetclaw run --target tools,approvals,builtin
-  jetclaw run --target turns --nats nats://10.0.0.5:4222 --creds /etc/jetclaw/keys`,
+  jetclaw run --target turns --nats tls://n1:4222,tls://n2:4222,tls://n3:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			t, err := app.ParseTarget(target)
 			if err != nil {
 				return err
 			}
-			if creds != "" && nats == "" {
-				return usagef("--creds goes with --nats")
+			if err := at.Validate(); err != nil {
+				return usagef("%s", err)
 			}
-			return s.run(c.Context(), app.Daemon{Target: t, NATS: nats, Creds: creds})
+			return s.run(c.Context(), app.Daemon{Target: t, NATS: at})
 		},
 	}
 	c.Flags().StringVar(&target, "target", "all", "what to run: "+strings.Join(app.TargetNames(), ", ")+"; several with commas")
-	c.Flags().StringVar(&nats, "nats", "", "URL of a NATS server to use instead of the embedded one")
-	c.Flags().StringVar(&creds, "creds", "", "file, or folder with one file a service (turns.nk or turns.creds), for --nats")
+	awayFlags(c, &at, "file, or folder with one file a service (turns.nk or turns.creds), for --nats")
 	_ = c.RegisterFlagCompletionFunc("target", cobra.FixedCompletions(app.TargetNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

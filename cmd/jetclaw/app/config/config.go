@@ -52,11 +52,12 @@ type Callback struct {
 	Token Secret `yaml:"token"` // sent as a bearer token
 }
 
-// Bus is the embedded NATS server.
+// Bus is the NATS server: the embedded one, and what there is to be on one elsewhere.
 type Bus struct {
 	Sync     string `yaml:"sync"`      // always: an acknowledged event is on disk; interval: it will be soon
 	MaxBytes Bytes  `yaml:"max_bytes"` // of the journal; when it is full, new messages are refused; 0: a share of the disk
 	Listen   string `yaml:"listen"`    // host:port for the CLI and other processes; port 0: any free one
+	Replicas int    `yaml:"replicas"`  // copies on a cluster: 1, 3, 5; 0: as many as there are, 1 in a new one
 }
 
 // Log is how the process logs.
@@ -70,10 +71,18 @@ type Outbox struct {
 	OnUnknown string `yaml:"on_unknown"` // resend, hold: a reply that may have arrived already
 }
 
-// Remote is a bus elsewhere that chat and events talk to instead of the home's own.
+// Remote is a bus elsewhere that commands talk to instead of the home's own.
 type Remote struct {
-	URL   string `yaml:"url"`
+	URL   string `yaml:"url"`   // several with commas
 	Creds string `yaml:"creds"` // file or folder with the keys
+	TLS   TLS    `yaml:"tls"`
+}
+
+// TLS are the certificates by which a bus elsewhere is known, as files; relative ones lie in the home.
+type TLS struct {
+	CA   string `yaml:"ca"`   // of whom its certificate has to be; "": whom this machine trusts
+	Cert string `yaml:"cert"` // our own, where it asks for one
+	Key  string `yaml:"key"`
 }
 
 // Default is the configuration of an empty file.

@@ -72,7 +72,7 @@ channels:
       streaming: off
       webhook: {url: "https://example.org/poet", listen: "127.0.0.1:8443", secret: "env:POET_HOOK"}
 owners: [local, "telegram:12345"]
-bus: {sync: always, max_bytes: 2GiB, listen: "127.0.0.1:0"}
+bus: {sync: always, max_bytes: 2GiB, listen: "127.0.0.1:0", replicas: 3}
 log: {level: debug, format: json}
 outbox: {on_unknown: resend}
 limits:
@@ -80,7 +80,7 @@ limits:
    queue_full: oldest, debounce: 500ms}
 budget: {tokens: 9, money: 10}
 retention: {dormant: 180d, max_bytes: 1GiB, archive: old/sessions}
-remote: {url: "nats://127.0.0.1:4222", creds: keys}
+remote: {url: "tls://n1:4222,tls://n2:4222", creds: keys, tls: {ca: ca.pem, cert: c.pem, key: c.key}}
 mcp:
   servers:
     files: {command: npx, args: ["-y", "x", "/srv/docs"], toolFilter: {include: ["read_*"]}}
@@ -115,7 +115,7 @@ func TestProblems(t *testing.T) {
 		"unknown key":        {"modles:\n  default: x/y\n", `c.yaml:1:1: modles: unknown key; did you mean "models"?`},
 		"unknown below":      {"channels:\n  http:\n    lsiten: x\n", `c.yaml:3:5: channels.http.lsiten: unknown key; did you mean "listen"?`},
 		"unknown in flow":    {"bus: {sync: always, maxbytes: 1}\n", `c.yaml:1:21: bus.maxbytes: unknown key; did you mean "max_bytes"?`},
-		"far from all":       {"bus: {zzzzzz: 1}\n", "c.yaml:1:7: bus.zzzzzz: unknown key; known here: listen, max_bytes, sync"},
+		"far from all":       {"bus: {zzzzzz: 1}\n", "c.yaml:1:7: bus.zzzzzz: unknown key; known here: listen, max_bytes, replicas, sync"},
 		"vision":             {"models: {providers: {p: {api: openai, vision: perhaps}}}\n", "c.yaml:1:47: models.providers.p.vision: must be one of auto, on, off"},
 		"wrong type":         {"bus: always\n", "c.yaml:1:6: bus: this is text, but a section (key: value) is expected"},
 		"number for text":    {"log:\n  level: 3\n", "c.yaml:2:10: log.level: this is a number, but text is expected; put it in quotes"},
@@ -156,7 +156,7 @@ func TestProblems(t *testing.T) {
 		"private outside":    {"tools: {private: [../x]}\n", `c.yaml:1:19: tools.private[0]: must be a file or a folder inside of the workspace; as in letters`},
 		"short expiry":       {"approvals: {expire: 5s}\n", `c.yaml:1:21: approvals.expire: must be at least 1m: nobody answers that fast; as in 24h`},
 		"bot without token":  {"channels: {telegram: {b: {access: pairing}}}\n", `c.yaml:1:26: channels.telegram.b: token is missing; token: "env:TELEGRAM_BOT_TOKEN"`},
-		"password in a url":  {"remote: {url: \"nats://u:hunter22@h\"}\n", "c.yaml:1:15: remote.url: holds credentials; put them into a file and name it in remote.creds"},
+		"password in a url":  {"remote: {url: \"nats://u:hunter22@h\"}\n", "c.yaml:1:15: remote.url: holds credentials; put them into a file and name it in remote.creds, or by --creds"},
 		"secret in the file": {"models: {providers: {a: {api_key: sk-hunter22hunter22}}}\n", "c.yaml:1:35: models.providers.a.api_key: a secret is never written into the file itself: write env:NAME or file:PATH"},
 		"not utf-8":          {"log: {level: \"\xff\"}\n", "c.yaml: not UTF-8 text"},
 	} {

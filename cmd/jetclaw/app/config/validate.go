@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -76,6 +77,9 @@ func (k *checker) bus() {
 		k.warn("bus.sync", "a power failure can lose what was acknowledged in the last two minutes (a killed process loses "+
 			"nothing); always keeps it")
 	}
+	if b.Replicas != 0 && b.Replicas != 1 && b.Replicas != 3 && b.Replicas != 5 {
+		k.fail("bus.replicas", "must be 1, 3 or 5; or 0 for as many as there are", "")
+	}
 	if b.MaxBytes != 0 && b.MaxBytes < 16<<20 {
 		k.fail("bus.max_bytes", "must be at least 16MiB, or 0 for a share of the disk", "")
 	}
@@ -95,12 +99,27 @@ func (k *checker) rest() {
 			"look, and what follows in that session waits")
 	}
 	if r := k.c.Remote; r.URL != "" {
-		if u, err := url.Parse(r.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-			k.fail("remote.url", "must be a URL as nats://host:4222 or tls://host:4222", "")
-		} else if u.User != nil {
-			k.fail("remote.url", "holds credentials", "put them into a file and name it in remote.creds")
+		if err := CheckBusURL(r.URL); err != nil {
+			k.fail("remote.url", err.Error(), "")
+		}
+		if (r.TLS.Cert == "") != (r.TLS.Key == "") {
+			k.fail("remote.tls", "cert and key go together", "")
 		}
 	}
+}
+
+// CheckBusURL says what is wrong with the URL of a bus, or with one of several.
+func CheckBusURL(list string) error {
+	for _, one := range strings.Split(list, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls":
+			return errors.New("must be a URL as nats://host:4222 or tls://host:4222, or several with commas")
+		case u.User != nil:
+			return errors.New("holds credentials; put them into a file and name it in remote.creds, or by --creds")
+		}
+	}
+	return nil
 }
 
 func (k *checker) httpURL(path, text string) *url.URL {

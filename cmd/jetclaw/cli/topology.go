@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
+	"github.com/jetclaw/jetclaw/schemas/registry"
+)
+
+func (s *shell) topologyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "topology",
+		Short: "Streams, buckets and consumers of a NATS cluster",
+		Long: `A bus has streams, buckets and consumers before services run on it. The embedded server makes them at its start. On a cluster
+whoever has the key of the user admin makes them, by "topology apply":
+
+  before the first start, and after an upgrade      services say so, and stop
+  after "mcp add", "mcp unset", "mcp import"        each MCP server has a consumer of its own; until then its calls wait
+  after a change of bus.replicas or bus.max_bytes
+
+A "run" whose folder of keys (--creds) has admin.nk does it at its start and when the configuration changes, except for what could
+lose something.`,
+		Example: `  jetclaw topology plan --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem
+  jetclaw topology apply --replicas 3 --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem`,
+		Args: noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(s.topologyPlan(), s.topologyApply())
+	noCompletion(c)
+	return c
+}
+
+// topologyFlags are those of plan and apply.
+type topologyFlags struct {
+	at       app.Away
+	replicas int
+	json     bool
+	yes      bool
+	wait     time.Duration
+}
+
+func (o *topologyFlags) add(c *cobra.Command) {
+	awayFlags(c, &o.at, "file, or folder with admin.nk, for --nats")
+	c.Flags().IntVar(&o.replicas, "replicas", 0, "copies of each stream: 1, 3 or 5 (default bus.replicas, else as many as there are)")
+	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
+	noCompletion(c)
+}
+
+func (s *shell) topologyPlan() *cobra.Command {
+	var o topologyFlags
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Say what \"topology apply\" would change",
+		Long: `Compares what the bus has with what this version needs, and changes nothing. Exit code 0: there is nothing to do; 1: there is, or
+it could not be found out.
+
+With --json it prints one object with contract, replicas, and changes: action (create, update, replace, unchanged), object, diff, risk.`,
+		Example: "  jetclaw topology plan --nats tls://n1:4222 --creds /etc/jetclaw/keys",
+		Args:    noArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.planTopology(c.Context(), o) },
+	}
+	o.add(c)
+	return c
+}
+
+func (s *shell) topologyApply() *cobra.Command {
+	var o topologyFlags
+	c := &cobra.Command{
+		Use:   "apply",
+		Short: "Make the streams, buckets and consumers that this version needs",
+		Long: `Creates what is missing and updates what differs; it deletes no stream, consumer or message. It may be repeated, and interrupted.
+Fewer copies, narrower limits, and what has to be made anew need --yes. Of a cluster that is too small for so many copies it says so.
+Then it waits until all copies are there.
+
+A topology of a newer jetclaw is never taken back by an older one.`,
+		Example: "  jetclaw topology apply --replicas 3 --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem",
+		Args:    noArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.applyTopology(c.Context(), o) },
+	}
+	o.add(c)
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "also what could lose something")
+	c.Flags().DurationVar(&o.wait, "wait", 2*time.Minute, "how long to wait until all copies are there")
+	return c
+}
+
+// topologyReport is what `topology plan --json` and `topology apply --json` print.
+type topologyReport struct {
+	Contract int              `json:"contract"` // of this version
+	Replicas int              `json:"replicas"` // asked for; 0: as many as there are
+	Changes  []topologyChange `json:"changes"`
+	Applied  bool             `json:"applied"`
+}
+
+type topologyChange struct {
+	Action bus.Action `json:"action"`
+	Object string     `json:"object"`
+	Diff   []string   `json:"diff,omitempty"`
+	Risk   string     `json:"risk,omitempty"`
+}
+
+func newTopologyReport(e app.Env, changes []bus.Change, applied bool) topologyReport {
+	r := topologyReport{Contract: registry.Contract, Replicas: e.Config.Bus.Replicas, Changes: []topologyChange{}, Applied: applied}
+	for _, c := range changes {
+		r.Changes = append(r.Changes, topologyChange{c.Action, c.Object, c.Diff, c.Risk})
+	}
+	return r
+}
+
+// onTopology calls fn with the bus and what it has to have.
+func (s *shell) onTopology(ctx context.Context, o topologyFlags, fn func(context.Context, app.Env, *bus.Conn, bus.Topology) error) error {
+	if err := o.at.Validate(); err != nil {
+		return usagef("%s", err)
+	}
+	e, err := s.env("topology", slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	if o.replicas != 0 {
+		l := bus.DefaultLimits()
+		if l.Replicas = o.replicas; l.Validate() != nil {
+			return usagef("--replicas %d: %s", o.replicas, l.Validate())
+		}
+		c := *e.Config
+		c.Bus.Replicas = o.replicas
+		e.Config = &c
+	}
+	t, err := e.TopologyOn(o.at)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return e.WithOwner(ctx, o.at, func(ctx context.Context, admin *bus.Conn) error { return fn(ctx, e, admin, t) })
+}
+
+func (s *shell) planTopology(ctx context.Context, o topologyFlags) error {
+	return s.onTopology(ctx, o, func(ctx context.Context, e app.Env, admin *bus.Conn, t bus.Topology) error {
+		changes, err := bus.Plan(ctx, admin.JetStream(), t)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			err = s.writeJSON(newTopologyReport(e, changes, false))
+		} else {
+			err = s.showChanges(changes, "would ")
+		}
+		if err == nil && differs(changes) {
+			err = &toldError{exitFailed}
+		}
+		return err
+	})
+}
+
+func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
+	return s.onTopology(ctx, o, func(ctx context.Context, e app.Env, admin *bus.Conn, t bus.Topology) error {
+		apply := bus.ApplyCarefully
+		if o.yes {
+			apply = bus.Apply
+		}
+		changes, err := apply(ctx, admin.JetStream(), t)
+		if risky, ok := errors.AsType[*bus.RiskError](err); ok {
+			return fmt.Errorf("%w\nsay --yes to do it all the same", risky)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.awaitCopies(ctx, o, admin, t); err != nil {
+			return err
+		}
+		if o.json {
+			return s.writeJSON(newTopologyReport(e, changes, true))
+		}
+		return s.showChanges(changes, "")
+	})
+}
+
+func (s *shell) awaitCopies(ctx context.Context, o topologyFlags, admin *bus.Conn, t bus.Topology) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.wait, fmt.Errorf("not within %s (--wait)", o.wait))
+	defer cancel()
+	progress := s.progress()
+	defer progress.end()
+	return bus.AwaitSettled(ctx, admin.JetStream(), t, func(missing int, stream string) {
+		progress.say(fmt.Sprintf("%d copies are not there yet, of %s among others", missing, stream))
+	})
+}
+
+func differs(changes []bus.Change) bool {
+	for _, c := range changes {
+		if c.Action != bus.Unchanged {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *shell) showChanges(changes []bus.Change, would string) error {
+	if !differs(changes) {
+		_, err := fmt.Fprintf(s.out, "all %d streams, buckets and consumers are as they are to be\n", len(changes))
+		return err
+	}
+	for _, c := range changes {
+		if c.Action == bus.Unchanged {
+			continue
+		}
+		risk := ""
+		if c.Risk != "" {
+			risk = "; needs --yes: " + c.Risk
+		}
+		if _, err := fmt.Fprintf(s.out, "%s%s%s\n", would, c, risk); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/loadtest/cluster"
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/sink"
+)
+
+// chaosOptions of one run.
+type chaosOptions struct {
+	span       time.Duration
+	seed       uint64
+	sessions   int
+	window     int
+	perSession int
+	delay      fakemodel.Delay
+	sync       string
+	each       int
+	faults     []string
+	calm       bool
+	most       int
+	bound      time.Duration
+}
+
+const (
+	chaosNodes = 3
+	restBound  = 3 * time.Minute // for what is owed still when every session has answered: deliveries of the dead come again
+)
+
+func chaosCommand(ctx context.Context, args []string, p printer) error {
+	fs := p.flags("chaos")
+	f := addBenchFlags(fs)
+	nats := fs.String("nats-server", "", "a built nats-server; default: build the one of go.mod")
+	var o chaosOptions
+	fs.DurationVar(&o.span, "for", 30*time.Minute, "how long things go wrong")
+	fs.Uint64Var(&o.seed, "seed", 0, "of faults, texts and delays; 0: random, and printed")
+	fs.IntVar(&o.sessions, "sessions", 20, "that send at the same time")
+	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
+	fs.IntVar(&o.perSession, "per-session", 40, "messages until a session is replaced by a new one")
+	delay := fs.String("delay", "0-500ms", "of the model")
+	fs.StringVar(&o.sync, "sync", "interval", "of the NATS servers: always, or interval")
+	fs.IntVar(&o.each, "each", 2, "processes of every service")
+	which := fs.String("fault", "", "only these, with commas; default: all:\n"+strings.Join(faultNames(), ", "))
+	fs.BoolVar(&o.calm, "calm", false, "nothing goes wrong: what a run with faults is to be compared with")
+	fs.IntVar(&o.most, "most", 3, "faults at a time")
+	fs.DurationVar(&o.bound, "bound", 2*time.Minute, "for every session to answer once more when all is well again")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *which != "" {
+		o.faults = strings.Split(*which, ",")
+	}
+	for _, name := range o.faults {
+		if !slices.Contains(faultNames(), name) {
+			return usageError{fmt.Errorf("there is no fault %q: want some of %s", name, strings.Join(faultNames(), ", "))}
+		}
+	}
+	var err error
+	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
+		return usageError{err}
+	}
+	if o.span <= 0 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.each < 1 || o.most < 1 {
+		return usageError{errors.New("for, sessions, window, per-session, each and most are at least 1")}
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	p.note("seed %d", o.seed)
+	if *nats == "" {
+		p.note("building nats-server …")
+		if *nats, err = cluster.BuildNATS(ctx, b.dir); err != nil {
+			return err
+		}
+	}
+	limit := o.span + o.bound + restBound + 10*time.Minute
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+	defer cancel()
+	r, err := b.chaosRun(ctx, o, *nats)
+	if err := b.tell(ctx, r, err); err != nil {
+		return err
+	}
+	if len(r.Verdict.Violations) > 0 {
+		b.keep = true
+		r.stories().printSessions(p)
+		return errBroken
+	}
+	return nil
+}
+
+// chaosRun has the parts of one run.
+type chaosRun struct {
+	*bench
+	o       chaosOptions
+	model   *fakemodel.Server
+	sink    *sink.Sink
+	cluster *cluster.Cluster
+	admin   *bus.Conn // past all faults, to ask who leads
+	crowd   *crowd
+	chats   *messengers
+	deciders
+}
+
+func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r chaosReport, err error) {
+	k := &chaosRun{bench: b, o: o}
+	if k.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: o.delay, Seed: o.seed}); err != nil {
+		return r, err
+	}
+	defer k.model.Close()
+	if k.sink, err = sink.Start("127.0.0.1:0"); err != nil {
+		return r, err
+	}
+	defer k.sink.Close()
+	run := "x" + strconv.FormatUint(o.seed%(36*36*36*36), 36)
+	if k.chats, err = newMessengers(run, o.seed); err != nil {
+		return r, err
+	}
+	defer k.chats.fake.Close()
+	argv, err := peerArgv("--ledger", k.ledgerFile())
+	if err != nil {
+		return r, err
+	}
+	k.cluster, err = cluster.Start(ctx, cluster.Options{
+		Dir: filepath.Join(b.dir, "cluster"), Binary: b.binary, NATS: nats, Nodes: chaosNodes, Copies: chaosNodes, Services: cluster.Each(o.each),
+		Config: daemon.Config{
+			Sync: o.sync, ModelURL: k.model.URL(), Callback: k.sink.URL(), Ask: askedFiles,
+			Owners: append(k.chats.owners(), "local", "http:default"), Telegram: k.chats.config(),
+			MCP: []daemon.MCPServer{{Name: peerName, Argv: argv}},
+		},
+	})
+	if err != nil {
+		return r, err
+	}
+	defer k.cluster.Close()
+	if k.admin, err = k.cluster.Dial(ctx, bus.Admin); err != nil {
+		return r, err
+	}
+	defer func() { _ = k.admin.Close(context.WithoutCancel(ctx)) }()
+	doors, err := k.doors()
+	if err != nil {
+		return r, err
+	}
+	p := &parade{k: k, rnd: rand.New(rand.NewPCG(o.seed, 1)), busy: map[string]bool{}}
+	k.p.note("%d NATS servers and %d processes run; %s of %s", len(k.cluster.Nodes), len(k.cluster.Services), o.span, what(o))
+	k.crowd = newCrowd(ctx, killOptions{
+		seed: o.seed, sessions: o.sessions, window: o.window, perSession: o.perSession, mix: mixChaos,
+	}, doors, run)
+	var work sync.WaitGroup
+	deciding, stop := context.WithCancel(ctx)
+	work.Go(func() { k.decideAll(deciding, k, rand.New(rand.NewPCG(o.seed, 1<<33))) })
+	began := time.Now()
+	k.chats.write(deciding, &k.deciders, run, o.span)
+	defer func() {
+		stop()
+		work.Wait()
+		k.chats.people.wait()
+		k.chats.work.Wait()
+	}()
+	err = p.run(ctx, began.Add(o.span))
+	k.crowd.stopSending()
+	if err == nil {
+		err = p.heal(ctx)
+	}
+	if err != nil {
+		k.crowd.abort()
+		return r, err
+	}
+	healed := time.Now()
+	k.finish(ctx, p, healed.Add(o.bound))
+	answered := time.Since(healed)
+	journal, rested := k.rest(ctx, p, healed)
+	stop()
+	work.Wait()
+	k.chats.people.wait()
+	k.chats.work.Wait()
+	return k.judge(ctx, p, journal, times{Began: began, Healed: healed, Answered: answered, Rested: rested})
+}
+
+func what(o chaosOptions) string {
+	switch {
+	case o.calm:
+		return "calm"
+	case len(o.faults) > 0:
+		return strings.Join(o.faults, ", ")
+	}
+	return "everything that can go wrong"
+}
+
+func (k *chaosRun) ledgerFile() string { return filepath.Join(k.dir, "ledger") }
+
+// finish waits until every sender has his answers and every session has answered once more; meanwhile the parade looks after the
+// processes.
+func (k *chaosRun) finish(ctx context.Context, p *parade, deadline time.Time) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.crowd.finish(deadline)
+	}()
+	tick := time.NewTicker(paradeTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			p.supervise(ctx)
+		}
+	}
+}
