@@ -195,26 +195,6 @@ func (r chaosReport) print(p printer) {
 	}
 }
 
-func (r chaosReport) fill(to *result.Result) {
-	to.Seed, to.Figures = r.Seed, append(to.Figures, r.Goals...)
-	c := r.Verdict.Counts
-	to.Figures = append(to.Figures,
-		result.Of("chaos.faults", "faults", "", float64(len(r.Timeline))),
-		result.Of("chaos.accepted", "messages accepted", "", float64(c.Accepted)),
-		result.Of("chaos.calls", "tool calls", "", float64(c.Calls)),
-		result.Of("chaos.appends", "events stored", "events/s", r.Appends))
-	for _, f := range r.Faults {
-		to.Figures = append(to.Figures, result.Of("chaos.quiet."+f.Fault, "the longest time without an append: "+f.Fault+", p50", "s", f.Quiet.P50.Seconds()))
-	}
-	if len(r.journal) == 0 {
-		return
-	}
-	to.Series = append(to.Series, perSecond("Turns answered", "turn.completed", r.journal))
-	for _, s := range r.Timeline {
-		to.Marks = append(to.Marks, result.Mark{What: s.Fault, At: max(0, s.From.Sub(r.journal[0].Stored).Seconds())})
-	}
-}
-
 func sum(m map[string]int) (n int) {
 	for _, x := range m {
 		n += x

@@ -5,7 +5,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
@@ -38,28 +37,6 @@ func (c *clusterCell) measured(e exchanged, u used) {
 	n := time.Duration(max(1, e.Ended))
 	c.Turn, c.PerSecond = stat.SpreadOf(e.Took), e.PerSecond
 	c.Turns, c.Services, c.NATS = u.turns/n, u.services/n, u.nats/n
-}
-
-func (r clusterReport) fill(to *result.Result) {
-	to.Rounds = r.Rounds
-	for _, c := range r.Cells {
-		id := fmt.Sprintf("cluster.w%d.r%d.s%d.", c.Workers, c.Copies, c.Sessions)
-		what := fmt.Sprintf("%d workers, %d copies, %d sessions, model %s: ", c.Workers, c.Copies, c.Sessions, c.Delay)
-		to.Figures = append(to.Figures,
-			result.Of(id+"rate", what+"turns/s", "turns/s", c.PerSecond),
-			result.Of(id+"turn", what+"turn, p50", "ms", ms(c.Turn.P50)),
-			result.Of(id+"cpu_turns", what+"CPU a turn of the processes of turns", "ms", ms(c.Turns)),
-			result.Of(id+"cpu_services", what+"CPU a turn of all services", "ms", ms(c.Services)),
-			result.Of(id+"cpu_nats", what+"CPU a turn of the servers", "ms", ms(c.NATS)))
-	}
-	if r.Rounds == 0 {
-		return
-	}
-	for _, f := range r.failovers() {
-		to.Figures = append(to.Figures,
-			result.Of("cluster."+f.id, f.what+", p50", "s", f.took.P50.Seconds()),
-			result.Of("cluster."+f.id+"_max", f.what+", longest", "s", f.took.Max.Seconds()))
-	}
 }
 
 type failover struct {

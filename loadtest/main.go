@@ -88,43 +88,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	p := printer{out: out, err: errOut}
 	var err error
-	switch name, rest := args[0], args[1:]; name {
-	case "turn":
-		err = turnCommand(ctx, rest, p)
-	case "tool":
-		err = toolCommand(ctx, rest, p)
-	case "start":
-		err = startCommand(ctx, rest, p)
-	case "kill":
-		err = killCommand(ctx, rest, p)
-	case "power":
-		err = powerCommand(ctx, rest, p)
-	case "clock":
-		err = clockCommand(ctx, rest, p)
-	case "telegram":
-		err = telegramCommand(ctx, rest, p)
-	case "replay":
-		err = replayCommand(ctx, rest, p)
-	case "mcp":
-		err = mcpCommand(ctx, rest, p)
-	case "bridge":
-		err = bridgeCommand(ctx, rest, p)
-	case "cluster":
-		err = clusterCommand(ctx, rest, p)
-	case "chaos":
-		err = chaosCommand(ctx, rest, p)
-	case "sizes":
-		err = sizesCommand(ctx, rest, p)
-	case "report":
-		err = reportCommand(ctx, rest, p)
-	case "prober":
-		err = proberCommand(ctx, rest, p)
-	case "soak":
-		err = soakCommand(ctx, rest, p)
+	name, rest := args[0], args[1:]
+	if do := commands()[name]; do != nil {
+		return code(p, name, do(ctx, rest, p))
+	}
+	switch name {
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
-	case "fakemodel":
-		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
@@ -144,6 +114,34 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	default:
 		err = usageError{fmt.Errorf("unknown command %q\n%s", name, usage)}
 	}
+	return code(p, name, err)
+}
+
+// commands are those for people; the others are for this program's own children.
+func commands() map[string]func(context.Context, []string, printer) error {
+	return map[string]func(context.Context, []string, printer) error{
+		"turn":      turnCommand,
+		"tool":      toolCommand,
+		"start":     startCommand,
+		"kill":      killCommand,
+		"power":     powerCommand,
+		"clock":     clockCommand,
+		"telegram":  telegramCommand,
+		"replay":    replayCommand,
+		"mcp":       mcpCommand,
+		"bridge":    bridgeCommand,
+		"cluster":   clusterCommand,
+		"chaos":     chaosCommand,
+		"sizes":     sizesCommand,
+		"report":    reportCommand,
+		"prober":    proberCommand,
+		"soak":      soakCommand,
+		"fakemodel": modelCommand,
+	}
+}
+
+// code is the exit code for what a command has come to, which it says.
+func code(p printer, name string, err error) int {
 	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -152,7 +150,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		p.note("%v", err)
 		return 2
 	}
-	p.note("loadtest %s: %v", args[0], err)
+	p.note("loadtest %s: %v", name, err)
 	return 1
 }
 

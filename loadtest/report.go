@@ -134,7 +134,7 @@ func (r *reported) step(ctx context.Context, s step) (res result.Result, err err
 	if r.f.quick {
 		args = append(strings.Fields(s.quick), args[len(strings.Fields(s.full)):]...)
 	}
-	cmd := exec.CommandContext(ctx, self, args...) //nolint:gosec // this program, with arguments of its own
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTime
 	cmd.Stdout, cmd.Stderr = io.Discard, r.p.err
@@ -154,7 +154,7 @@ func (r *reported) write(ctx context.Context, took time.Duration) error {
 		_, err := io.WriteString(r.p.out, text)
 		return err
 	}
-	if err := os.WriteFile(r.f.md, []byte(text), 0o644); err != nil { //nolint:gosec // it is for everybody
+	if err := os.WriteFile(r.f.md, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	r.p.note("written: %s", r.f.md)

@@ -36,12 +36,13 @@ func paper(res result.Result) string {
 	say("\n## On paper: what sessions cost\n")
 	say("Lines by least squares through homes of %s sessions: %s of memory at rest and %s more for each session on the disk (a bare server with the same",
 		sizesOf(res), bytes(v("memory.base")), bytes(slope))
-	say("store: %s and %s), %s of snapshots; a turn leaves %s in the journal (%s events) and %s in the index of conversations. A session has",
+	say("store: %s and %s), %s of snapshots once it is long; a turn leaves %s in the journal (%s events) and %s in the index of conversations. A session has",
 		bytes(floor("memory.base")), bytes(server), bytes(v("snapshots")), bytes(v("journal")), result.Number(math.Round(10*v("events"))/10), bytes(v("index")))
-	say("%s subjects, and no stream, consumer or goroutine of its own. Assumed: %d turns a session and month, short texts, nothing deleted, one copy (R1; three",
+	say("%s subjects, and no stream, consumer or goroutine of its own. Assumed: %d turns a session and month, short texts, nothing deleted, one copy (R1;",
 		result.Number(math.Round(10*v("subjects"))/10), monthlyTurns)
-	say("times the disk with R3), and memory that goes on growing by the line.\n")
-	say("| sessions | streams | consumers | memory of one process | disk a month: journal | index | snapshots, in all | start to ready | appends a second, mean |")
+	say("three times the disk with R3), and memory that goes on growing by the line.\n")
+	say("| sessions | streams | consumers | memory of one process | disk a month: journal | index | snapshots, in all | start to ready |" +
+		" appends a second, mean |")
 	say("|---|---|---|---|---|---|---|---|---|")
 	for _, n := range paperSizes() {
 		turns := n * monthlyTurns
@@ -55,13 +56,14 @@ func paper(res result.Result) string {
 		bytes(slope), bytes(oneServer), result.Number(round(most)), partitions)
 	say("  partitions, so that it can be up to %d streams, each with its own leader, without renaming one; %s sessions are %s a stream. Each stream has the",
 		partitions, result.Number(1e7), result.Number(round(1e7/partitions)))
-	say("  consumers of the one, so that their number grows with the partitions (up to %s), and not with the sessions.", result.Number(partitions*v("consumers")))
-	say("- **Retention**: `retention.dormant` archives sessions that sleep and purges them: what counts above are then the sessions of the last months, and the")
-	say("  disk stops growing. Without it the journal of %s sessions grows by %s a month.", result.Number(1e7), bytes(1e7*monthlyTurns*v("journal")))
+	say("  consumers of the one, so that their number grows with the partitions (up to %s), and not with the sessions.",
+		result.Number(partitions*v("consumers")))
+	say("- **Retention**: `retention.dormant` archives sessions that sleep and purges them: what counts above are then the sessions of the last months, and")
+	say("  the disk stops growing. Without it the journal of %s sessions grows by %s a month.", result.Number(1e7), bytes(1e7*monthlyTurns*v("journal")))
 	months := indexLimit / max(1, 1e7*monthlyTurns*v("index"))
-	say("- **Index**: it is one SQLite file; that of %s sessions has %s after %s months. It is a read model and can be rebuilt: by agent or partition, or in another",
-		result.Number(1e7), bytes(indexLimit), result.Number(round(months)))
-	say("  database.")
+	say("- **Index**: it is one SQLite file; that of %s sessions has %s after %s days. It is a read model and can be rebuilt: by agent or partition, or in",
+		result.Number(1e7), bytes(indexLimit), result.Number(round(30*months)))
+	say("  another database.")
 	say("- **Snapshots** are a key each in one bucket, whose subjects count in the server's memory as those of the journal do.")
 	return b.String()
 }

@@ -22,9 +22,13 @@ type sizesFlags struct {
 	bench    benchFlags
 	sizes    []int
 	messages int
+	deep     int
 	calm     time.Duration
 	strict   bool
 }
+
+// deepMessages are enough for a snapshot of every machine.
+const deepMessages = 20
 
 // sized is what jetclaw takes when it has so many sessions, at rest, beside a bare server with the same store.
 type sized struct {
@@ -49,6 +53,7 @@ func parseSizes(args []string, p printer) (sizesFlags, error) {
 	f := sizesFlags{bench: addBenchFlags(fs)}
 	sizes := fs.String("sizes", "1000,10000,50000", "numbers of sessions, each in a home of its own")
 	fs.IntVar(&f.messages, "messages", 4, "of each session, and as many answers; a turn is about five events")
+	fs.IntVar(&f.deep, "deep", 500, "sessions of one more home, with 20 messages each: a session has a snapshot only when it is as long as that. 0: none")
 	fs.DurationVar(&f.calm, "calm", calmTime, "until a daemon counts itself as idle: then its memory is read")
 	addStrict(fs, &f.strict)
 	if err := parse(fs, args); err != nil {
@@ -61,8 +66,8 @@ func parseSizes(args []string, p printer) (sizesFlags, error) {
 		}
 		f.sizes = append(f.sizes, n)
 	}
-	if f.messages < 1 || f.calm < 0 {
-		return f, usageError{errors.New("messages are at least 1, calm is not negative")}
+	if f.messages < 1 || f.calm < 0 || f.deep < 0 {
+		return f, usageError{errors.New("messages are at least 1, calm and deep are not negative")}
 	}
 	return f, nil
 }
@@ -76,11 +81,18 @@ func sizesCommand(ctx context.Context, args []string, p printer) error {
 	return measured(ctx, f.bench, f.strict, p, func(ctx context.Context, b *bench) (sizesReport, error) {
 		r := sizesReport{Messages: f.messages}
 		for _, n := range f.sizes {
-			s, err := b.size(ctx, n, f)
+			s, err := b.size(ctx, n, f.messages, f.calm)
 			if err != nil {
 				return r, fmt.Errorf("%d sessions: %w", n, err)
 			}
 			r.Sizes = append(r.Sizes, s)
+		}
+		if f.deep > 0 {
+			s, err := b.size(ctx, f.deep, deepMessages, 0)
+			if err != nil {
+				return r, fmt.Errorf("%d long sessions: %w", f.deep, err)
+			}
+			r.Deep = &s
 		}
 		r.finish()
 		return r, nil
@@ -88,27 +100,27 @@ func sizesCommand(ctx context.Context, args []string, p printer) error {
 }
 
 // size fills a home and looks at it: while a daemon runs that has just begun, and when none does.
-func (b *bench) size(ctx context.Context, n int, f sizesFlags) (s sized, err error) {
+func (b *bench) size(ctx context.Context, n, messages int, calm time.Duration) (s sized, err error) {
 	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
 	if err != nil {
 		return s, err
 	}
 	defer m.Close()
-	h, err := b.home(fmt.Sprintf("size-%d", n), "interval", m.URL())
+	h, err := b.home(fmt.Sprintf("size-%d-%d", n, messages), "interval", m.URL())
 	if err != nil {
 		return s, err
 	}
-	if err := b.filled(ctx, h, n, f.messages); err != nil {
+	if err := b.filled(ctx, h, n, messages); err != nil {
 		return s, fmt.Errorf("%w\n%s", err, logTail(h.LogFile()))
 	}
-	s.Sessions, s.Turns = n, n*f.messages
+	s.Sessions, s.Turns = n, n*messages
 	d, err := b.start(ctx, h)
 	if err != nil {
 		return s, err
 	}
 	defer d.Kill()
 	s.Ready = d.ReadyAfter
-	wait(ctx, f.calm)
+	wait(ctx, calm)
 	if s.RSS, err = d.RSS(); err != nil {
 		return s, err
 	}
@@ -121,7 +133,7 @@ func (b *bench) size(ctx context.Context, n int, f sizesFlags) (s sized, err err
 	if err := s.weigh(h); err != nil {
 		return s, err
 	}
-	if s.Floor, err = floor.Open(ctx, floor.Opening{Data: h.Data(), Calm: min(f.calm, idleTime)}); err == nil && !b.keep {
+	if s.Floor, err = floor.Open(ctx, floor.Opening{Data: h.Data(), Calm: min(calm, idleTime)}); err == nil && !b.keep {
 		_ = os.RemoveAll(h.Dir)
 	}
 	return s, err
@@ -139,7 +151,7 @@ func (b *bench) filled(ctx context.Context, h daemon.Home, sessions, messages in
 	for k := range messages { // all sessions one after the other, so that each lies scattered over the journal
 		b.p.note("%d sessions: message %d of %d of each", sessions, k+1, messages)
 		fill := filling{
-			Run: fmt.Sprintf("z%dk%d", sessions, k), Sessions: names("sized", sessions), Each: 1,
+			Run: fmt.Sprintf("z%dk%dof%d", sessions, k, messages), Sessions: names("sized", sessions), Each: 1,
 			Parallel: min(fillParallel, sessions), Text: historyText(120),
 		}
 		if err := fill.fill(ctx, cl); err != nil {

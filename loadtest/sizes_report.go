@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/jetclaw/jetclaw/loadtest/result"
@@ -18,6 +19,7 @@ const (
 type sizesReport struct {
 	Messages int             `json:"messages"` // of a session
 	Sizes    []sized         `json:"sizes"`
+	Deep     *sized          `json:"deep,omitempty"` // of 20 messages a session
 	Goals    []result.Figure `json:"goals"`
 }
 
@@ -43,17 +45,21 @@ func (r sizesReport) costs() costs {
 	sessions := at(func(s sized) float64 { return float64(s.Sessions) })
 	turns := at(func(s sized) float64 { return float64(s.Turns) })
 	last := r.Sizes[len(r.Sizes)-1]
-	return costs{
-		Memory:    stat.LineOf(sessions, at(func(s sized) float64 { return float64(s.RSS) })),
-		Server:    stat.LineOf(sessions, at(func(s sized) float64 { return float64(s.Floor.RSS) })),
-		Ready:     stat.LineOf(sessions, at(func(s sized) float64 { return s.Ready.Seconds() })),
-		Journal:   stat.LineOf(turns, at(func(s sized) float64 { return float64(s.Journal) })).Slope,
-		Index:     stat.LineOf(turns, at(func(s sized) float64 { return float64(s.Index) })).Slope,
-		Snapshots: stat.LineOf(sessions, at(func(s sized) float64 { return float64(s.Snapshots) })).Slope,
-		Streams:   last.Streams, Consumers: last.Consumers,
+	c := costs{
+		Memory:  stat.LineOf(sessions, at(func(s sized) float64 { return float64(s.RSS) })),
+		Server:  stat.LineOf(sessions, at(func(s sized) float64 { return float64(s.Floor.RSS) })),
+		Ready:   stat.LineOf(sessions, at(func(s sized) float64 { return s.Ready.Seconds() })),
+		Journal: stat.LineOf(turns, at(func(s sized) float64 { return float64(s.Journal) })).Slope,
+		Index:   stat.LineOf(turns, at(func(s sized) float64 { return float64(s.Index) })).Slope,
+		Streams: last.Streams, Consumers: last.Consumers,
 		Events:   stat.Ratio(float64(last.Events), float64(last.Turns)),
 		Subjects: stat.Ratio(float64(last.Subjects), float64(last.Sessions)),
 	}
+	if r.Deep != nil {
+		c.Snapshots = stat.Ratio(float64(r.Deep.Snapshots), float64(r.Deep.Sessions))
+		c.Subjects = stat.Ratio(float64(r.Deep.Subjects), float64(r.Deep.Sessions))
+	}
+	return c
 }
 
 // costs of sessions, measured. Lines are by sessions.
@@ -83,8 +89,10 @@ func (r sizesReport) fill(to *result.Result) {
 		result.Of("sizes.consumers", "consumers", "", float64(c.Consumers)))
 	for _, s := range r.Sizes {
 		to.Figures = append(to.Figures,
-			result.Of(fmt.Sprint("sizes.rss.", s.Sessions), fmt.Sprintf("memory at rest, %d sessions", s.Sessions), "B", float64(s.RSS)).Beside(float64(s.Floor.RSS)),
-			result.Of(fmt.Sprint("sizes.ready.", s.Sessions), fmt.Sprintf("start to ready, %d sessions", s.Sessions), "ms", ms(s.Ready)).Beside(ms(s.Floor.Took)))
+			result.Of(fmt.Sprint("sizes.rss.", s.Sessions),
+				fmt.Sprintf("memory at rest, %d sessions", s.Sessions), "B", float64(s.RSS)).Beside(float64(s.Floor.RSS)),
+			result.Of(fmt.Sprint("sizes.ready.", s.Sessions),
+				fmt.Sprintf("start to ready, %d sessions", s.Sessions), "ms", ms(s.Ready)).Beside(ms(s.Floor.Took)))
 	}
 }
 
@@ -92,7 +100,11 @@ func (r sizesReport) print(p printer) {
 	p.say("Sessions of %d messages and as many answers that lie on the disk; floor: a bare server that opens the same store.\n", r.Messages)
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(w, "sessions\tevents\tsubjects\tjournal\tsnapshots\tindex\thome\tready ms\tfloor ms\tmemory\tfloor\t")
-	for _, s := range r.Sizes {
+	all := r.Sizes
+	if r.Deep != nil {
+		all = append(slices.Clone(all), *r.Deep)
+	}
+	for _, s := range all {
 		b := func(n int64) string { return result.With(float64(n), "B") }
 		_, _ = fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t%s\t%s\t\n", s.Sessions, s.Events, s.Subjects, b(s.Journal), b(s.Snapshots), b(s.Index),
 			b(s.Disk), ms(s.Ready), ms(s.Floor.Took), b(s.RSS), b(s.Floor.RSS))
@@ -100,6 +112,7 @@ func (r sizesReport) print(p printer) {
 	_ = w.Flush()
 	c := r.costs()
 	p.say("\none more session: %s of memory (bare server %s), %s of snapshots; a turn: %s of journal in %.1f events, %s of index",
-		result.With(c.Memory.Slope, "B"), result.With(c.Server.Slope, "B"), result.With(c.Snapshots, "B"), result.With(c.Journal, "B"), c.Events, result.With(c.Index, "B"))
+		result.With(c.Memory.Slope, "B"), result.With(c.Server.Slope, "B"), result.With(c.Snapshots, "B"),
+		result.With(c.Journal, "B"), c.Events, result.With(c.Index, "B"))
 	printGoals(p, r.Goals)
 }

@@ -49,7 +49,8 @@ func parseSoak(args []string, p printer) (soakFlags, error) {
 	fs.DurationVar(&f.pause, "pause", 200*time.Millisecond, "of each of them between an answer and the next message")
 	fs.IntVar(&f.chats, "chats", 20, "of a fake Telegram; 0: none")
 	fs.Float64Var(&f.updates, "updates", 2, "of people in these chats, a second")
-	fs.IntVar(&f.parked, "parked", 20, "calls that wait for a person all the time, each in a session of its own: when one more waits, the oldest is allowed. 0: none")
+	fs.IntVar(&f.parked, "parked", 20,
+		"calls that wait for a person all the time, each in a session of its own: when one more waits, the oldest is allowed. 0: none")
 	fs.BoolVar(&f.bridge, "bridge", true, "an MCP client of jetclaw follows what happens, and lists the conversations")
 	fs.StringVar(&f.sync, "sync", "interval", "bus.sync")
 	fs.StringVar(&f.delay, "delay", "20ms-120ms", "of the model")

@@ -102,7 +102,8 @@ func (r soakReport) promises() []result.Figure { return r.Goals }
 // perSession is the memory that a session leaves, if all growth is due to sessions: an upper bound.
 func (r soakReport) perSession() float64 {
 	all := r.after()
-	return stat.LineOf(each(all, func(s soakSample) float64 { return float64(s.Sessions) }), each(all, func(s soakSample) float64 { return float64(s.RSS) })).Slope
+	sessions := each(all, func(s soakSample) float64 { return float64(s.Sessions) })
+	return stat.LineOf(sessions, each(all, func(s soakSample) float64 { return float64(s.RSS) })).Slope
 }
 
 func (r soakReport) fill(to *result.Result) {
@@ -153,7 +154,8 @@ func (r soakReport) print(p printer) {
 		after := r.after()
 		for _, g := range growers() {
 			if y := each(after, g.of); stat.Quantile(y, 1) > 0 {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", g.name, result.With(y[0], g.unit), result.With(y[len(y)-1], g.unit), result.With(stat.Quantile(y, 1), g.unit))
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", g.name, result.With(y[0], g.unit),
+					result.With(y[len(y)-1], g.unit), result.With(stat.Quantile(y, 1), g.unit))
 			}
 		}
 		_ = w.Flush()
