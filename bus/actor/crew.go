@@ -185,6 +185,9 @@ func (l *lane[S]) queue(ctx context.Context) bool {
 			return true
 		default:
 		}
+		if ctx.Err() != nil {
+			return false
+		}
 		select {
 		case l.crew.turn <- struct{}{}:
 			l.turn()

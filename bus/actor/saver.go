@@ -44,7 +44,7 @@ func (s *saver[S]) offer(id session.ID, at folded[S]) bool {
 func (s *saver[S]) start(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
+		for ctx.Err() == nil { // what is still queued is made later
 			select {
 			case <-ctx.Done():
 				return

@@ -44,20 +44,11 @@ func (c *checker) approvals(s session.ID, events []envelope.Event) {
 			if !toolTable[b.Tool].asks() {
 				continue
 			}
-			switch {
-			case b.Approval != nil:
-				d, ok := allowed[b.Approval.ID]
-				if used[b.Approval.ID]++; !ok || used[b.Approval.ID] > 1 || d.Turn != b.Turn || d.Call != b.Call || open[b.Approval.ID].Digest != b.Digest ||
-					open[b.Approval.ID].Policy != b.Policy {
-					c.wrong(s, "event %d dispatches %s by approval %s, which does not allow it", e.Cursor, b.Call, b.Approval.ID)
-				}
-			case b.Always != nil:
-				d, ok := allowed[b.Always.ID]
-				if !ok || d.Answer.Decision != callv1.AllowAlways || open[b.Always.ID].Tool != b.Tool {
-					c.wrong(s, "event %d dispatches %s by approval %s, which does not allow it", e.Cursor, b.Call, b.Always.ID)
-				}
-			default:
-				c.wrong(s, "event %d dispatches %s of %s, and nobody has allowed it", e.Cursor, b.Call, b.Tool)
+			if b.Approval != nil {
+				used[b.Approval.ID]++
+			}
+			if why := unallowed(b, open, allowed, used); why != "" {
+				c.wrong(s, "event %d dispatches %s of %s, %s", e.Cursor, b.Call, b.Tool, why)
 			}
 		}
 	}
@@ -79,4 +70,24 @@ func (c *checker) said(s session.ID, e envelope.Event, b approvalv1.Decided, r a
 		}
 	}
 	c.wrong(s, "event %d: approval %s was %s by %s, who has not said that", e.Cursor, b.Approval, b.Answer.Decision, b.Answer.By)
+}
+
+// unallowed says why no person has allowed what was dispatched; "" when one has.
+func unallowed(b callv1.Dispatched, open map[string]approvalv1.Requested, allowed map[string]approvalv1.Decided, used map[string]int) string {
+	switch {
+	case b.Approval != nil:
+		r := open[b.Approval.ID]
+		d, ok := allowed[b.Approval.ID]
+		if !ok || used[b.Approval.ID] > 1 || d.Turn != b.Turn || d.Call != b.Call || r.Digest != b.Digest || r.Policy != b.Policy {
+			return "and approval " + b.Approval.ID + " does not allow it"
+		}
+	case b.Always != nil:
+		d, ok := allowed[b.Always.ID]
+		if !ok || d.Answer.Decision != callv1.AllowAlways || open[b.Always.ID].Tool != b.Tool {
+			return "and approval " + b.Always.ID + " does not allow it"
+		}
+	default:
+		return "and nobody has allowed it"
+	}
+	return ""
 }
