@@ -20,7 +20,7 @@ import (
 // lane works on one part of one session. All fields but those marked belong to its goroutine.
 type lane[S any] struct {
 	laneID
-	a        *Actor[S]
+	a        *shell[S]
 	log      *slog.Logger
 	draining <-chan struct{}
 	crew     *crew[S]
@@ -148,7 +148,7 @@ func (p panicked) Error() string { return fmt.Sprintf("the machine panicked: %v"
 
 func (l *lane[S]) guard(f func()) error { return l.a.guard(l.session, f) }
 
-func (a *Actor[S]) guard(s session.ID, f func()) (err error) {
+func (a *shell[S]) guard(s session.ID, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error("panic in a machine or its effect", "session", s, "panic", v, "stack", string(debug.Stack()))
