@@ -339,7 +339,9 @@ func TestComposeHouseRuns(t *testing.T) {
 			t.Errorf("%s does not know another node by its certificate:\n%s", p.name, p.out)
 		}
 		_ = p.cmd.Process.Kill()
-		<-p.ended
+		if err := <-p.ended; err == nil {
+			t.Errorf("%s had ended before", p.name)
+		}
 	}
 }
 

@@ -149,7 +149,7 @@ func TestComposeSecrets(t *testing.T) {
 func TestComposeNetworks(t *testing.T) {
 	p := project(t)
 	for name, internal := range map[string]bool{"bus": true, "monitoring": true, "out": false, "front": false} {
-		if n, ok := p.Networks[name]; !ok || bool(n.Internal) != internal {
+		if n, ok := p.Networks[name]; !ok || n.Internal != internal {
 			t.Errorf("network %s: there %v, internal %v", name, ok, n.Internal)
 		}
 	}

@@ -114,7 +114,7 @@ func TestNamesInDocuments(t *testing.T) {
 		}
 		for _, piece := range piecesOf(text) {
 			if m := composed.FindStringSubmatch(piece); m != nil {
-				for _, w := range strings.Fields(m[1]) {
+				for w := range strings.FieldsSeq(m[1]) {
 					if strings.HasPrefix(w, "/") { // exec SERVICE COMMAND …
 						break
 					}

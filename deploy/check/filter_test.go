@@ -66,7 +66,7 @@ func systemCalls(t *testing.T, unit string) []string {
 		}
 		lines++
 		value, not := strings.CutPrefix(value, "~")
-		for _, word := range strings.Fields(value) {
+		for word := range strings.FieldsSeq(value) {
 			for _, name := range expand(word) {
 				allowed[name] = !not
 			}

@@ -37,10 +37,17 @@ func metricTable(t *testing.T) map[string]metric {
 		}
 		return ""
 	}
-	labelsOf := func(e ast.Expr) []string {
+	var labelsOf func(e ast.Expr) []string
+	labelsOf = func(e ast.Expr) []string {
 		switch e := e.(type) {
 		case *ast.Ident:
 			return lists[e.Name]
+		case *ast.CallExpr: // slices.Concat(model, []string{…})
+			var all []string
+			for _, part := range e.Args {
+				all = append(all, labelsOf(part)...)
+			}
+			return all
 		case *ast.CompositeLit:
 			var all []string
 			for _, l := range e.Elts {

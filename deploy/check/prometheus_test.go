@@ -13,7 +13,6 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
@@ -55,7 +54,7 @@ func expression(t *testing.T, where, text string) {
 		}
 		known = append(known, row.labels...)
 		for _, m := range v.LabelMatchers {
-			if m.Name != labels.MetricName && !slices.Contains(slices.Concat(ofTargets, row.labels), m.Name) {
+			if m.Name != model.MetricNameLabel && !slices.Contains(slices.Concat(ofTargets, row.labels), m.Name) {
 				t.Errorf("%s: %s has no label %q", where, name, m.Name)
 			}
 		}
@@ -184,7 +183,7 @@ func TestScalersAsk(t *testing.T) {
 
 // notADashboard is what Grafana's own type of a dashboard does not have, or would have otherwise.
 func notADashboard(data []byte) []string {
-	var d dashboard.Dashboard
+	var d dashboard.Dashboard //nolint:staticcheck // files that are provisioned are of this version
 	err := d.UnmarshalJSONStrict(data)
 	var list cog.BuildErrors // it may be an empty one
 	if err != nil && !errors.As(err, &list) {

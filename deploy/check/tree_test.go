@@ -62,7 +62,7 @@ var image = struct { //nolint:gochecknoglobals // built once for all tests
 func imageDir(t *testing.T) string {
 	t.Helper()
 	image.Do(func() {
-		if image.dir, image.err = os.MkdirTemp("", "jetclaw-image-"); image.err != nil {
+		if image.dir, image.err = os.MkdirTemp("", "jetclaw-image-"); image.err != nil { //nolint:usetesting // it outlives this test
 			return
 		}
 		if image.err = os.Chmod(image.dir, 0o755); image.err != nil { // as the root of a container
@@ -99,7 +99,7 @@ func natsServerPath(t *testing.T) string {
 	t.Helper()
 	natsServer.Do(func() {
 		var dir string
-		if dir, natsServer.err = os.MkdirTemp("", "nats-server-"); natsServer.err != nil {
+		if dir, natsServer.err = os.MkdirTemp("", "nats-server-"); natsServer.err != nil { //nolint:usetesting // it outlives this test
 			return
 		}
 		natsServer.path = filepath.Join(dir, "nats-server")
