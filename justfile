@@ -70,6 +70,42 @@ loadtest-mcp *ARGS:
 loadtest-bridge *ARGS:
     go run ./loadtest bridge {{ARGS}}
 
+# three NATS servers, two processes of every service, and whatever can go wrong for half an hour
+chaos *ARGS:
+    go run ./loadtest chaos {{ARGS}}
+
+# turns on a NATS cluster by workers and copies; fail-over of workers and of NATS servers
+loadtest-cluster *ARGS:
+    go run ./loadtest cluster {{ARGS}}
+
+# power cuts: what was not synced is gone (Linux, root, /dev/fuse); --full 3: a disk that fills up and is freed
+loadtest-power *ARGS:
+    go run ./loadtest power {{ARGS}}
+
+# clocks of two processes are stepped by an hour under load; its first build compiles everything anew
+loadtest-clock *ARGS:
+    go run ./loadtest clock {{ARGS}}
+
+# steady work for long: does anything grow without end?
+loadtest-soak *ARGS:
+    go run ./loadtest soak {{ARGS}}
+
+# what sessions on the disk cost
+loadtest-sizes *ARGS:
+    go run ./loadtest sizes {{ARGS}}
+
+# all figures of the design's table, with machine and date, into loadtest/RESULTS.md (a calm machine); --quick to stdout
+report *ARGS:
+    go run ./loadtest report {{ARGS}}
+
+# random histories of all services for a while, in a simulation; prints the command of each that fails
+sim FOR="10m":
+    go test ./cmd/internal/sim -run 'TestSim$' -count=1 -v -timeout=0 -first="$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')" -for={{FOR}}
+
+# what deploy/ holds, read by what reads it there (a module of its own)
+deploy-check:
+    cd deploy/check && go test ./...
+
 # tests against npm's programs (needs Node.js): a Telegram server, MCP servers and clients, the protocol's own conformance suite
 test-peers WHICH="Peers":
     #!/usr/bin/env bash

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -138,7 +137,7 @@ func (c *Conn) askClock(ctx context.Context) error {
 	c.clock.heard(info.Time, asked, now)
 	if moved := c.clock.now(now).Sub(before.Add(now.Sub(asked))); moved.Abs() > apart {
 		c.log.Warn("this machine's clock is not the server's; times are the server's",
-			"server_ahead", info.Time.Sub(now.Round(0)).Round(time.Millisecond).String(), "moved", fmt.Sprint(moved.Round(time.Millisecond)))
+			"server_ahead", info.Time.Sub(now.Round(0)).Round(time.Millisecond).String(), "moved", moved.Round(time.Millisecond).String())
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestTheServersClock(t *testing.T) {
 			answered := time.Now()
 			k.heard(answered.Round(0).Add(tc.server), asked, answered)
 			time.Sleep(10 * time.Second)
-			if got := k.now(time.Now()).Sub(time.Now()); got != tc.want || k.stale(time.Now()) {
+			if got := time.Until(k.now(time.Now())); got != tc.want || k.stale(time.Now()) {
 				t.Errorf("%s: it is %v apart, want %v; stale %v", name, got, tc.want, k.stale(time.Now()))
 			}
 			time.Sleep(clockEvery)

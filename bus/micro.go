@@ -134,7 +134,8 @@ func (e *endpoint) take(r micro.Request) {
 		e.c.log.Warn("a question without an inbox to answer to", "subject", e.subject, "reply", r.Reply())
 		return
 	}
-	reply, data, wait := r.Reply(), r.Data(), r.Headers().Get(headerTimeout)
+	data, wait := r.Data(), r.Headers().Get(headerTimeout)
+	reply := asker{r.Reply(), e.c.nc.Stats().Reconnects}
 	switch {
 	case len(data) > MaxRequest:
 		e.refuse(reply, fault.New(fault.TooLarge, "%s: a request of %d bytes; at most %d", e.subject, len(data), MaxRequest))
@@ -161,7 +162,7 @@ func (e *endpoint) take(r micro.Request) {
 	}()
 }
 
-func (e *endpoint) answer(reply string, data []byte, wait string) {
+func (e *endpoint) answer(reply asker, data []byte, wait string) {
 	ctx := e.ctx
 	if d, err := time.ParseDuration(wait); err == nil && d > 0 {
 		var cancel context.CancelFunc
@@ -182,7 +183,7 @@ func (e *endpoint) answer(reply string, data []byte, wait string) {
 		e.refuse(reply, fault.New(fault.TooLarge, "%s: the answer has %d bytes; at most %d; ask for less", e.subject, len(b), limit))
 		return
 	}
-	e.send(&nats.Msg{Subject: reply, Data: b})
+	e.send(reply, &nats.Msg{Data: b})
 }
 
 // call turns a panic into an error of the one who asked; the others go on.
@@ -197,13 +198,13 @@ func (e *endpoint) call(ctx context.Context, data []byte) (res any, err error) {
 }
 
 // refuse answers with an error: the headers of NATS micro (ADR-32) with the kind as code, and the whole fault as JSON.
-func (e *endpoint) refuse(reply string, err error) {
+func (e *endpoint) refuse(reply asker, err error) {
 	f := &fault.Error{Kind: kindOf(err), Text: err.Error()}
 	body, jerr := json.Marshal(f)
 	if jerr != nil {
 		body = nil // the headers say enough
 	}
-	e.send(&nats.Msg{Subject: reply, Data: body, Header: nats.Header{
+	e.send(reply, &nats.Msg{Data: body, Header: nats.Header{
 		micro.ErrorHeader:     {strings.Join(strings.Fields(f.Text), " ")}, // a header is one line
 		micro.ErrorCodeHeader: {string(f.Kind)},
 	}})
@@ -222,7 +223,20 @@ func kindOf(err error) fault.Kind {
 	return fault.KindOf(err)
 }
 
-func (e *endpoint) send(m *nats.Msg) {
+// asker is who waits for an answer.
+type asker struct {
+	inbox string
+	since uint64 // how often the connection had been found again when the question came
+}
+
+// send answers, unless the connection was lost meanwhile: the permission to answer is given with a question, for the connection
+// that it came over.
+func (e *endpoint) send(to asker, m *nats.Msg) {
+	if e.c.nc.Stats().Reconnects != to.since {
+		e.c.log.Warn("answer not sent: the bus was away since the question", "subject", e.subject)
+		return
+	}
+	m.Subject = to.inbox
 	if err := e.c.nc.PublishMsg(m); err != nil {
 		e.c.log.Warn("answer not sent", "subject", e.subject, "error", err)
 	}

@@ -179,3 +179,35 @@ func TestServeAnswersInboxesOnly(t *testing.T) {
 		t.Errorf("the journal holds %d messages (%v)", u.Messages, err)
 	}
 }
+
+func TestAQuestionOfBeforeAnOutageIsNotAnsweredBehindIt(t *testing.T) {
+	s := bustest.New(t, server, client)
+	asked, release := make(chan struct{}), make(chan struct{})
+	handled := make(chan struct{})
+	srv := serve(t.Context(), t, s, "slow", func(context.Context, []byte) (any, error) {
+		close(asked)
+		<-release
+		defer close(handled)
+		return reply{"late"}, nil
+	})
+	c := s.Connect(t, "cli")
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := bus.Ask[reply](ctx, c, "intake", "slow", question{"?"})
+		ended <- err
+	}()
+	<-asked
+	s.Restart()
+	waitFor(t, "the bus", func() bool { return srv.NATS().Stats().Reconnects > 0 && srv.NATS().IsConnected() })
+	close(release)
+	<-handled
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("it was answered")
+	}
+	if err := srv.NATS().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	// The end of the test looks at what the server has refused.
+}

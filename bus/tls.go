@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -31,8 +30,8 @@ func tlsHint(o ConnOptions, err error) string {
 		}
 		return "the server's certificate " + nameOf(bad.Cert) + " cannot be used"
 	}
-	if alert, ok := errors.AsType[tls.AlertError](err); ok || strings.Contains(err.Error(), "remote error: tls:") {
-		_ = alert
+	// An alert, for which crypto/tls has no type; or its server was gone before we could read it.
+	if text := err.Error(); strings.Contains(text, "remote error: tls:") || strings.Contains(text, "closed by remote after TLS handshake") {
 		if o.TLS == nil || len(o.TLS.Certificates) == 0 {
 			return "the server wants a certificate of ours: --tls-cert and --tls-key (remote.tls.cert, .key)"
 		}

@@ -33,8 +33,8 @@ type stdioClient struct {
 	server *daemon.Served
 }
 
-func (x *bridged) overStdio(ctx context.Context, args ...string) (*stdioClient, error) {
-	served, err := daemon.ServeStdio(x.binary, x.home, args...)
+func (x *bridged) overStdio(ctx context.Context) (*stdioClient, error) {
+	served, err := daemon.ServeStdio(x.binary, x.home)
 	if err != nil {
 		return nil, err
 	}

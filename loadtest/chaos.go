@@ -114,6 +114,7 @@ type chaosRun struct {
 	cluster *cluster.Cluster
 	admin   *bus.Conn // past all faults, to ask who leads
 	crowd   *crowd
+	chats   *messengers
 	deciders
 }
 
@@ -127,6 +128,11 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 		return r, err
 	}
 	defer k.sink.Close()
+	run := "x" + strconv.FormatUint(o.seed%(36*36*36*36), 36)
+	if k.chats, err = newMessengers(run, o.seed); err != nil {
+		return r, err
+	}
+	defer k.chats.fake.Close()
 	argv, err := peerArgv("--ledger", k.ledgerFile())
 	if err != nil {
 		return r, err
@@ -134,7 +140,8 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 	k.cluster, err = cluster.Start(ctx, cluster.Options{
 		Dir: filepath.Join(b.dir, "cluster"), Binary: b.binary, NATS: nats, Nodes: chaosNodes, Copies: chaosNodes, Services: cluster.Each(o.each),
 		Config: daemon.Config{
-			Sync: o.sync, ModelURL: k.model.URL(), Callback: k.sink.URL(), Ask: askedFiles, Owners: []string{"local", "http:default"},
+			Sync: o.sync, ModelURL: k.model.URL(), Callback: k.sink.URL(), Ask: askedFiles,
+			Owners: append(k.chats.owners(), "local", "http:default"), Telegram: k.chats.config(),
 			MCP: []daemon.MCPServer{{Name: peerName, Argv: argv}},
 		},
 	})
@@ -154,13 +161,18 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 	k.p.note("%d NATS servers and %d processes run; %s of %s", len(k.cluster.Nodes), len(k.cluster.Services), o.span, what(o))
 	k.crowd = newCrowd(ctx, killOptions{
 		seed: o.seed, sessions: o.sessions, window: o.window, perSession: o.perSession, mix: mixChaos,
-	}, doors, "x"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
+	}, doors, run)
 	var work sync.WaitGroup
 	deciding, stop := context.WithCancel(ctx)
-	defer work.Wait()
-	defer stop()
 	work.Go(func() { k.decideAll(deciding, k, rand.New(rand.NewPCG(o.seed, 1<<33))) })
 	began := time.Now()
+	k.chats.write(deciding, &k.deciders, run, o.span)
+	defer func() {
+		stop()
+		work.Wait()
+		k.chats.people.wait()
+		k.chats.work.Wait()
+	}()
 	err = p.run(ctx, began.Add(o.span))
 	k.crowd.stopSending()
 	if err == nil {
@@ -176,6 +188,8 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 	journal, rested := k.rest(ctx, p, healed)
 	stop()
 	work.Wait()
+	k.chats.people.wait()
+	k.chats.work.Wait()
 	return k.judge(ctx, p, journal, times{Began: began, Healed: healed, Answered: answered, Rested: rested})
 }
 

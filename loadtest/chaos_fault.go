@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/loadtest/cluster"
 	"github.com/jetclaw/jetclaw/loadtest/wire"
 	"github.com/jetclaw/jetclaw/schemas/subject"
@@ -33,6 +36,8 @@ func faultKinds() []faultKind {
 		{"slow-consumer", 3, onService(3*second, 15*second, links(wire.Fault{Down: wire.Way{Slow: 6000}}, false))},
 		{"reset", 3, onService(0, 0, links(wire.Fault{}, true))},
 		{"refuse", 1, onService(second, 8*second, links(wire.Fault{Refuse: true}, true))},
+
+		{"rewrite", 2, rewrite},
 
 		{"nats-kill", 3, onNode(anyNode, 0, 8*second, nodeKill)},
 		{"nats-pause", 2, onNode(anyNode, second/5, 15*second, nodePause)},
@@ -145,7 +150,9 @@ func (p *parade) mayHitNode() bool {
 }
 
 // onNode does something to one of the servers.
-func onNode(which func(context.Context, *parade) int, least, most time.Duration, do func(*cluster.NATS, int) (begin, undo func())) func(context.Context, *parade) *strike {
+func onNode(
+	which func(context.Context, *parade) int, least, most time.Duration, do func(*cluster.NATS, int) (begin, undo func()),
+) func(context.Context, *parade) *strike {
 	return func(ctx context.Context, p *parade) *strike {
 		if !p.mayHitNode() {
 			return nil
@@ -166,14 +173,16 @@ func anyNode(_ context.Context, p *parade) int { return p.rnd.IntN(len(p.k.clust
 const leaderTime = 2 * time.Second // to ask who leads
 
 // journalLeader is the server that leads the journal, as the servers say; -1 when nobody knows.
-func journalLeader(ctx context.Context, p *parade) int {
+func journalLeader(ctx context.Context, p *parade) int { return leaderOf(ctx, p.k.admin, p.k.cluster) }
+
+func leaderOf(ctx context.Context, admin *bus.Conn, k *cluster.Cluster) int {
 	ctx, cancel := context.WithTimeout(ctx, leaderTime)
 	defer cancel()
-	st, err := p.k.admin.JetStream().Stream(ctx, subject.Journal)
+	st, err := admin.JetStream().Stream(ctx, subject.Journal)
 	if err != nil || st.CachedInfo().Cluster == nil {
 		return -1
 	}
-	return p.k.cluster.Node(st.CachedInfo().Cluster.Leader)
+	return k.Node(st.CachedInfo().Cluster.Leader)
 }
 
 // consumerLeader is the server that leads the doorbells of the turns.
@@ -260,4 +269,56 @@ func natsKillAll(_ context.Context, p *parade) *strike {
 		}
 	}
 	return s
+}
+
+const (
+	rewriteEach = 20 * time.Millisecond
+	comment     = "# written again\n"
+)
+
+// rewrite has somebody save the configuration of a process that watches it again and again, now whole and now in two halves.
+func rewrite(_ context.Context, p *parade) *strike {
+	list := p.k.cluster.Of("mcp")
+	s := list[p.rnd.IntN(len(list))]
+	file := filepath.Join(s.Home.Dir, "jetclaw.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	return &strike{
+		Target: s.Name, holds: []string{s.Name + " yaml"}, span: p.span(2*time.Second, 10*time.Second),
+		begin: func() {
+			go func() {
+				defer close(stopped)
+				save(file, text, stop)
+			}()
+		},
+		undo: func() {
+			close(stop)
+			<-stopped
+			_ = os.WriteFile(file, text, 0o600)
+		},
+	}
+}
+
+func save(file string, text []byte, stop <-chan struct{}) {
+	tick := time.NewTicker(rewriteEach)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+		if i%2 == 0 {
+			_ = os.WriteFile(file, append([]byte(comment), text...), 0o600)
+			continue
+		}
+		if f, err := os.Create(file); err == nil {
+			_, _ = f.Write(text[:len(text)/2])
+			_, _ = f.Write(text[len(text)/2:])
+			_ = f.Close()
+		}
+	}
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/loadtest/chat"
 	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
+	"github.com/jetclaw/jetclaw/loadtest/marker"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
@@ -42,7 +44,7 @@ func (k *chaosRun) rest(ctx context.Context, p *parade, healed time.Time) (journ
 		news, err := k.read(ctx, journal)
 		if err != nil {
 			k.p.note("the journal cannot be read: %v", err)
-		} else if journal = news; !k.owed(journal) {
+		} else if journal = news; !k.owed(journal) && k.chats.fake.Report().Pending == 0 {
 			break
 		}
 		wait(ctx, restPoll)
@@ -79,8 +81,12 @@ func (k *chaosRun) read(ctx context.Context, journal []envelope.Event) ([]envelo
 }
 
 func (k *chaosRun) owed(journal []envelope.Event) bool {
-	v := judge.Judge(judge.Evidence{Journal: journal})
-	return v.Of(judge.Stuck) > 0
+	for _, v := range append(judge.Judge(judge.Evidence{Journal: journal}).Violations, chat.Judge(k.chats.evidence(journal)).Violations...) {
+		if v.Kind == judge.Stuck || v.Kind == judge.Lost {
+			return true
+		}
+	}
+	return false
 }
 
 // judge stops everything and puts together what it was.
@@ -91,6 +97,9 @@ func (k *chaosRun) judge(ctx context.Context, p *parade, journal []envelope.Even
 		return r, err
 	}
 	r.Verdict = judge.Judge(ev)
+	own := chat.Judge(k.chats.evidence(journal))
+	r.Chats, r.Telegram = own.Counts, served(k.chats.fake.Report())
+	r.Verdict.Violations = append(r.Verdict.Violations, own.Violations...)
 	r.Verdict.Violations = append(r.Verdict.Violations, k.crowd.found...)
 	for id, played := range k.crowd.played {
 		if !played.last {
@@ -99,7 +108,8 @@ func (k *chaosRun) judge(ctx context.Context, p *parade, journal []envelope.Even
 	}
 	for _, e := range p.ends {
 		if e.Ready {
-			r.say(judge.Violation{Kind: judge.Failed, Text: fmt.Sprintf("%s ended by itself at %s: %s\n%s", e.Name, e.At.UTC().Format(clockTime), e.How, e.Log)})
+			text := fmt.Sprintf("%s ended by itself at %s: %s\n%s", e.Name, e.At.UTC().Format(clockTime), e.How, e.Log)
+			r.say(judge.Violation{Kind: judge.Failed, Text: text})
 		}
 	}
 	if err := k.cluster.Stop(); err != nil {
@@ -115,12 +125,30 @@ func (k *chaosRun) judge(ctx context.Context, p *parade, journal []envelope.Even
 		r.journal = append(r.journal, store.Record{Event: e})
 	}
 	r.finish(journal)
-	if len(r.Verdict.Violations) > 0 {
+	if len(r.Verdict.Violations) > 0 || k.keep {
+		k.save(journal)
 		if b, err := json.MarshalIndent(r, "", " "); err == nil {
 			_ = os.WriteFile(filepath.Join(k.dir, "verdict.json"), b, 0o600)
 		}
 	}
 	return r, nil
+}
+
+// save keeps the journal, a line an event.
+func (k *chaosRun) save(journal []envelope.Event) {
+	f, err := os.Create(filepath.Join(k.dir, "journal.jsonl"))
+	if err != nil {
+		k.p.note("%v", err)
+		return
+	}
+	defer func() { _ = f.Close() }()
+	w := json.NewEncoder(f)
+	for _, e := range journal {
+		_ = w.Encode(map[string]any{
+			"cursor": e.Cursor, "prev": e.Prev, "time": e.Time, "session": e.Session, "kind": e.Kind(), "id": e.ID, "cause": e.Cause,
+			"source": e.Source, "data": e.Body,
+		})
+	}
 }
 
 func (k *chaosRun) evidence(journal []envelope.Event) (judge.Evidence, error) {
@@ -135,6 +163,12 @@ func (k *chaosRun) evidence(journal []envelope.Event) (judge.Evidence, error) {
 	}
 	for _, c := range k.crowd.commands {
 		ev.Commands = append(ev.Commands, *c)
+	}
+	for _, s := range k.chats.people.told() {
+		if s.What == chat.Message && marker.First(s.Text) != "" {
+			t := k.model.Tally(s.Marker)
+			ev.Asked[s.Marker] = t.Requests - t.Refused
+		}
 	}
 	for _, p := range k.sink.Pushes() {
 		ev.Pushed[p.Marker]++
@@ -175,8 +209,9 @@ func (r *chaosReport) bells(ctx context.Context, k *chaosRun) {
 		list := st.ListConsumers(ctx)
 		for i := range list.Info() {
 			if i.Config.Durable != "" && (i.NumPending > 0 || i.NumAckPending > 0) {
-				r.say(judge.Violation{Kind: judge.Stuck, Text: fmt.Sprintf("consumer %s of %s has %d messages undelivered and %d unacknowledged after a clean stop",
-					i.Config.Durable, name, i.NumPending, i.NumAckPending)})
+				text := fmt.Sprintf("consumer %s of %s has %d messages undelivered and %d unacknowledged after a clean stop",
+					i.Config.Durable, name, i.NumPending, i.NumAckPending)
+				r.say(judge.Violation{Kind: judge.Stuck, Text: text})
 			}
 		}
 		if err := list.Err(); err != nil {
@@ -194,7 +229,8 @@ func synced(ctx context.Context, k *chaosRun, name string) error {
 		st, err := k.admin.JetStream().Stream(ctx, name)
 		if err == nil {
 			c := st.CachedInfo().Cluster
-			behind := slices.ContainsFunc(c.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Lag > 0 || p.Offline })
+			late := func(p *jetstream.PeerInfo) bool { return !p.Current || p.Lag > 0 || p.Offline }
+			behind := slices.ContainsFunc(c.Replicas, late)
 			if !behind && len(c.Replicas) == len(k.cluster.Nodes)-1 {
 				return nil
 			}
@@ -206,7 +242,10 @@ func synced(ctx context.Context, k *chaosRun, name string) error {
 	}
 }
 
-var panicked = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|.*the bus refused what this service may not do.*|.*msg="?(a|the) machine panick?ed.*)$`)
+// panicked are lines that no log of a service has. An answer that the server does not let through is none of them: the right to give
+// it goes with the connection that the question came over.
+var panicked = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|.*"msg":"panic.*|` +
+	`.*the bus refused what this service may not do.*Publish to \\"[^_].*|.*the bus refused what this service may not do.*Subscription.*)$`)
 
 // logs: no process has panicked, or tried what it may not do.
 func (r *chaosReport) logs(k *chaosRun) {
@@ -219,7 +258,7 @@ func (r *chaosReport) logs(k *chaosRun) {
 		for _, m := range panicked.FindAll(b, 3) {
 			r.say(judge.Violation{Kind: judge.Failed, Text: fmt.Sprintf("%s: %.400s", name, m)})
 		}
-		r.Errors[name] += bytes.Count(b, []byte("level=ERROR"))
+		r.Errors[name] += bytes.Count(b, []byte(`"level":"ERROR"`))
 	}
 	for _, s := range k.cluster.Services {
 		look(s.Name, s.Home.LogFile())

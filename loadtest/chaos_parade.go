@@ -151,13 +151,13 @@ func (p *parade) supervise(context.Context) {
 	for _, s := range p.k.cluster.Services {
 		ready := s.Running() && s.IsReady()
 		if how, ended := s.Ended(); ended {
-			p.ends = append(p.ends, ending{Name: s.Name, At: now, How: how.Error(), Ready: ready, Log: daemon.Tail(s.Home.LogFile(), 1500)})
+			p.ends = append(p.ends, ending{Name: s.Name, At: now, How: how, Ready: ready, Log: daemon.Tail(s.Home.LogFile(), 1500)})
 			p.start(s, now.Add(restartPause))
 		}
 	}
 	for _, x := range p.k.cluster.Nodes {
 		if how, ended := x.Ended(); ended {
-			p.ends = append(p.ends, ending{Name: x.Name, At: now, How: how.Error(), Ready: true, Log: daemon.Tail(x.LogFile(), 1500)})
+			p.ends = append(p.ends, ending{Name: x.Name, At: now, How: how, Ready: true, Log: daemon.Tail(x.LogFile(), 1500)})
 			if err := x.Start(); err != nil {
 				p.k.p.note("%v", err)
 			}

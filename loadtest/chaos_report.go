@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jetclaw/jetclaw/loadtest/chat"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
@@ -28,6 +29,8 @@ type chaosReport struct {
 	Gaps     []quiet         `json:"gaps"`   // the longest times without an append while people wrote
 	Copies   []int           `json:"copies"` // events that each server has stored
 	Errors   map[string]int  `json:"errors"` // lines of logs, by process
+	Chats    chat.Counts     `json:"chats"`
+	Telegram telegramServer  `json:"telegram"`
 	Verdict  judge.Verdict   `json:"verdict"`
 	Goals    []result.Figure `json:"goals"`
 	Home     string          `json:"home,omitempty"`
@@ -159,6 +162,8 @@ func (r chaosReport) print(p printer) {
 		c.Sessions, c.Accepted, sum(c.Events), r.Appends, c.Takeovers, c.Stopped, c.Interrupt, c.Steered)
 	p.say("%d tool calls: %v; %d claimed again. %d approvals: %v. %d pushes, %d of them repeats as recorded",
 		c.Calls, c.Outcomes, c.Again, c.Approvals, c.Answers, c.Pushed, c.Repeated)
+	p.say("Telegram: %d messages, %d commands, %d edits, %d answers; %d polls overlapped; %d messages came too soon",
+		r.Chats.Messages, r.Chats.Commands, r.Chats.Edits, r.Chats.Answers, r.Telegram.Overlaps, r.Telegram.Exceeded)
 	p.say("copies: %v events. From the end of the last fault: every session has answered again after %.1f s, nothing is owed after %.1f s",
 		r.Copies, r.Times.Answered.Seconds(), r.Times.Rested.Seconds())
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -187,26 +192,6 @@ func (r chaosReport) print(p printer) {
 		for _, s := range r.Timeline {
 			p.say("  %s  %s", s.From.UTC().Format(clockTime), s)
 		}
-	}
-}
-
-func (r chaosReport) fill(to *result.Result) {
-	to.Seed, to.Figures = r.Seed, append(to.Figures, r.Goals...)
-	c := r.Verdict.Counts
-	to.Figures = append(to.Figures,
-		result.Of("chaos.faults", "faults", "", float64(len(r.Timeline))),
-		result.Of("chaos.accepted", "messages accepted", "", float64(c.Accepted)),
-		result.Of("chaos.calls", "tool calls", "", float64(c.Calls)),
-		result.Of("chaos.appends", "events stored", "events/s", r.Appends))
-	for _, f := range r.Faults {
-		to.Figures = append(to.Figures, result.Of("chaos.quiet."+f.Fault, "the longest time without an append: "+f.Fault+", p50", "s", f.Quiet.P50.Seconds()))
-	}
-	if len(r.journal) == 0 {
-		return
-	}
-	to.Series = append(to.Series, perSecond("Turns answered", "turn.completed", r.journal))
-	for _, s := range r.Timeline {
-		to.Marks = append(to.Marks, result.Mark{What: s.Fault, At: max(0, s.From.Sub(r.journal[0].Stored).Seconds())})
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -72,7 +73,14 @@ func (o *clockOptions) begin(dir string) error {
 func (k *killRun) stepping(ctx context.Context) (err error) {
 	h := k.home
 	h.Env = []string{k.o.clock.clocks[1].Environ()}
-	h.Listen = "off"
+	for {
+		if _, err := os.Stat(filepath.Join(h.Dir, "run", "endpoint.json")); err == nil {
+			break
+		}
+		if !wait(ctx, flightPoll) { // the daemon answers a moment before it says how its bus is reached
+			return context.Cause(ctx)
+		}
+	}
 	if k.second, err = daemon.Start(k.binary, h, "--target", k.o.clock.targets); err != nil {
 		return err
 	}
@@ -102,8 +110,11 @@ func (k *killRun) step(process int, ahead time.Duration) error {
 
 // clockReport is what the steps have done.
 type clockReport struct {
-	Steps []clockStep   `json:"steps"`
-	Slow  time.Duration `json:"slowest_ns"` // from a 202 to the reply
+	Steps []clockStep `json:"steps"`
+	// Unacked doorbells are left of sessions that are at rest: the server counts by the wall clock, and gives what it delivered
+	// while that was an hour ahead again an hour later.
+	Unacked int           `json:"unacked"`
+	Slow    time.Duration `json:"slowest_ns"` // from a 202 to the reply
 }
 
 // slowest bounds how late an answer may be: some seconds of it are the queue, and deliveries that come again.
@@ -112,20 +123,23 @@ const slowest = 30 * time.Second
 // clocked judges what the steps have done: nobody was killed, so nobody may have been taken over, and no outcome is unknown.
 func (k *killRun) clocked(r *killReport) {
 	r.Clock = &clockReport{Steps: k.steps, Slow: k.crowd.slowest()}
+	for _, b := range r.Bells {
+		r.Clock.Unacked += b.Unacked
+	}
 	c := r.Verdict.Counts
-	say := func(n int, kind judge.Kind, id, what string) {
+	say := func(n int, id, what string) {
 		r.Goals = append(r.Goals, counted("clock."+id, what, n))
 		if n > 0 {
-			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: kind, Text: fmt.Sprintf("%s: %d", what, n)})
+			r.Verdict.Violations = append(r.Verdict.Violations, judge.Violation{Kind: judge.Doubled, Text: fmt.Sprintf("%s: %d", what, n)})
 		}
 	}
 	for _, kind := range judge.Kinds() {
 		r.Goals = append(r.Goals, counted("clock."+string(kind), string(kind), r.Verdict.Of(kind)))
 	}
-	say(c.Takeovers, judge.Doubled, "takeovers", "turns taken over from a worker that lives")
-	say(c.Outcomes["unknown"], judge.Doubled, "unknown_calls", "tool calls called unknown while they ran")
-	say(c.Again, judge.Doubled, "again", "tool calls claimed again")
-	say(c.Events["delivery.unknown"], judge.Doubled, "unknown_pushes", "pushes called unknown while they ran")
+	say(c.Takeovers, "takeovers", "turns taken over from a worker that lives")
+	say(c.Outcomes["unknown"], "unknown_calls", "tool calls called unknown while they ran")
+	say(c.Again, "again", "tool calls claimed again")
+	say(c.Events["delivery.unknown"], "unknown_pushes", "pushes called unknown while they ran")
 	late := r.Clock.Slow > slowest
 	r.Goals = append(r.Goals, r.Replay.goal(len(r.journal)),
 		result.Goal("slowest answer", "≤ "+slowest.String(), fmt.Sprintf("%.1f s", r.Clock.Slow.Seconds()), !late).
@@ -141,5 +155,6 @@ func (c *clockReport) say(p printer, r killReport) {
 	p.say("%d messages accepted in %d sessions, %d keys posted again; %d tool calls, outcomes %v", n.Accepted, n.Sessions, r.Reposted, n.Calls, n.Outcomes)
 	p.say("turns: %d completed, %d failed %v, %d cancelled; at rest %.1f s after the last step",
 		n.Events["turn.completed"], n.Events["turn.failed"], n.Failures, n.Events["turn.cancelled"], r.Rest.Seconds())
+	p.say("doorbells of sessions at rest that come again within the hour: %d", c.Unacked)
 	printGoals(p, r.Goals)
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +40,10 @@ type exchanged struct {
 	PerSecond float64
 }
 
-const replyPatience = 30 * time.Second
+const (
+	replyPatience = 30 * time.Second
+	exchangeLimit = time.Minute // a message that waits for longer is stuck
+)
 
 // drive runs the loop; the first exchange that goes wrong ends it.
 func (x exchanges) drive(ctx context.Context, c *client.Client) (exchanged, error) {
@@ -104,14 +109,19 @@ func (x exchanges) send(ctx context.Context, c *client.Client, i int, w *window.
 // exchange is one whole turn as a client sees it: the message posted, the reply awaited and checked.
 func exchange(ctx context.Context, c *client.Client, msg client.Message, m string) error {
 	a, err := c.Send(ctx, msg)
+	for s := (*client.StatusError)(nil); errors.As(err, &s) && s.Status == http.StatusTooManyRequests && wait(ctx, retryMin); {
+		a, err = c.Send(ctx, msg) // as the answer says
+	}
 	if err != nil {
 		return fmt.Errorf("send %s: %w", m, err)
 	}
-	for {
+	for began := time.Now(); ; {
 		r, err := c.Wait(ctx, a.ID, replyPatience)
 		switch {
 		case err != nil:
 			return fmt.Errorf("reply to %s: %w", m, err)
+		case r.Status == "pending" && time.Since(began) > exchangeLimit:
+			return fmt.Errorf("reply to %s: none within %s", m, exchangeLimit)
 		case r.Status == "pending":
 			continue
 		case r.Status != "completed" || !strings.Contains(r.Text, m+" "):

@@ -133,6 +133,28 @@ func (b *bench) killJudged(ctx context.Context, o killOptions) error {
 	return nil
 }
 
+// settle makes the home, on a disk and with clocks of its own where those are what is tried.
+func (k *killRun) settle(conf daemon.Config) (err error) {
+	if k.o.power != nil {
+		if k.disk, err = k.bench.disk(k.o.power, "kill"); err != nil {
+			return err
+		}
+	}
+	if k.o.clock != nil {
+		if err := k.o.clock.begin(k.dir); err != nil {
+			return err
+		}
+		conf.Env = []string{k.o.clock.clocks[0].Environ()}
+	}
+	if k.home, err = k.homeOf("kill", conf); err == nil && k.disk != nil {
+		err = k.disk.Sync() // the configuration is older than any power failure
+	}
+	if err != nil && k.disk != nil {
+		err = errors.Join(err, k.disk.Close())
+	}
+	return err
+}
+
 // undisturbed says whether no process is killed.
 func (o killOptions) undisturbed() bool { return o.clock != nil || o.power != nil && o.power.full > 0 }
 
@@ -197,25 +219,11 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 		conf.Callback = k.sink.URL()
 	}
 	conf.ModelURL = k.model.URL()
-	if o.power != nil {
-		if k.disk, err = b.disk(o.power, "kill"); err != nil {
-			return r, err
-		}
-		defer func() { err = errors.Join(err, k.disk.Close()) }()
-	}
-	if o.clock != nil {
-		if err := o.clock.begin(b.dir); err != nil {
-			return r, err
-		}
-		conf.Env = []string{o.clock.clocks[0].Environ()}
-	}
-	if k.home, err = b.homeOf("kill", conf); err != nil {
+	if err := k.settle(conf); err != nil {
 		return r, err
 	}
 	if k.disk != nil {
-		if err := k.disk.Sync(); err != nil { // the configuration is older than any power failure
-			return r, err
-		}
+		defer func() { err = errors.Join(err, k.disk.Close()) }()
 	}
 	d, err := b.start(ctx, k.home)
 	if err != nil {
@@ -319,6 +327,14 @@ func (k *killRun) rest(ctx context.Context, notBefore time.Time) time.Duration {
 		}
 	}
 	took := time.Since(began)
+	if k.o.clock != nil { // what was put off by a clock that was set back comes when it is right again
+		for _, c := range k.o.clock.clocks {
+			if err := c.Set(0); err != nil {
+				k.crowd.say(judge.Stuck, "", "%v", err)
+			}
+		}
+		notBefore = time.Now().Add(k.o.settle)
+	}
 	// What comes after the last reply: receipts, acknowledgements, pushes too many.
 	wait(ctx, max(time.Second, time.Until(notBefore)))
 	return took

@@ -19,8 +19,14 @@
 //	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
 //	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
 //	                             is told everything, once and in order, after the daemon was killed
+//	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
 //	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
 //	                             is anything lost, doubled, out of order, executed twice or stuck?
+//	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
+//	                             after the warm-up
+//	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
+//	go run ./loadtest report     all figures of the design's table and a paper of what sessions cost, into loadtest/RESULTS.md
+//	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
 //	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
 //
 // It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
@@ -54,7 +60,12 @@ const usage = `usage: go run ./loadtest COMMAND [flags]
   replay     folding, checking and indexing a big journal, beside the floor; explain and doctor on it
   mcp        calls of MCP servers, beside the floor; servers that nobody uses, and dead ones; mcp list and mcp status
   bridge     MCP clients of jetclaw: calls and events, beside the floor; start, memory, many sessions; catching up after kill -9
+  cluster    turns on a NATS cluster, every service a process of its own; fail-over of workers and of NATS servers
   chaos      a NATS cluster and several processes of every service; processes and networks fail, then judge everything
+  soak       steady work of all kinds for long; fails when something grows without end
+  sizes      what many sessions on the disk cost, beside a bare server
+  report     the figures of the design's table, into loadtest/RESULTS.md
+  prober     write, wait, read and check for ever, against a running jetclaw; with metrics
   fakemodel  serve a model for OpenAI's and Anthropic's clients that repeats what it is told
 
 COMMAND --help lists its flags. Exit codes: 0 all promises kept, 1 one was broken or the run failed, 2 usage.
@@ -77,37 +88,19 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	p := printer{out: out, err: errOut}
 	var err error
-	switch name, rest := args[0], args[1:]; name {
-	case "turn":
-		err = turnCommand(ctx, rest, p)
-	case "tool":
-		err = toolCommand(ctx, rest, p)
-	case "start":
-		err = startCommand(ctx, rest, p)
-	case "kill":
-		err = killCommand(ctx, rest, p)
-	case "power":
-		err = powerCommand(ctx, rest, p)
-	case "clock":
-		err = clockCommand(ctx, rest, p)
-	case "telegram":
-		err = telegramCommand(ctx, rest, p)
-	case "replay":
-		err = replayCommand(ctx, rest, p)
-	case "mcp":
-		err = mcpCommand(ctx, rest, p)
-	case "bridge":
-		err = bridgeCommand(ctx, rest, p)
-	case "chaos":
-		err = chaosCommand(ctx, rest, p)
+	name, rest := args[0], args[1:]
+	if do := commands()[name]; do != nil {
+		return code(p, name, do(ctx, rest, p))
+	}
+	switch name {
 	case fakemcp.Command:
 		err = fakemcp.Main(ctx, rest, in, out, errOut)
-	case "fakemodel":
-		err = modelCommand(ctx, rest, p)
 	case floor.BusCommand:
 		err = floor.ServeBus(ctx, in, out)
 	case floor.AppendCommand:
 		err = floor.ServeAppend(ctx, in, out)
+	case floor.OpenCommand:
+		err = floor.ServeOpen(ctx, in, out)
 	case floor.ScanCommand:
 		err = floor.ServeScan(ctx, in, out)
 	case floor.WebCommand:
@@ -121,6 +114,34 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	default:
 		err = usageError{fmt.Errorf("unknown command %q\n%s", name, usage)}
 	}
+	return code(p, name, err)
+}
+
+// commands are those for people; the others are for this program's own children.
+func commands() map[string]func(context.Context, []string, printer) error {
+	return map[string]func(context.Context, []string, printer) error{
+		"turn":      turnCommand,
+		"tool":      toolCommand,
+		"start":     startCommand,
+		"kill":      killCommand,
+		"power":     powerCommand,
+		"clock":     clockCommand,
+		"telegram":  telegramCommand,
+		"replay":    replayCommand,
+		"mcp":       mcpCommand,
+		"bridge":    bridgeCommand,
+		"cluster":   clusterCommand,
+		"chaos":     chaosCommand,
+		"sizes":     sizesCommand,
+		"report":    reportCommand,
+		"prober":    proberCommand,
+		"soak":      soakCommand,
+		"fakemodel": modelCommand,
+	}
+}
+
+// code is the exit code for what a command has come to, which it says.
+func code(p printer, name string, err error) int {
 	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -129,7 +150,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		p.note("%v", err)
 		return 2
 	}
-	p.note("loadtest %s: %v", args[0], err)
+	p.note("loadtest %s: %v", name, err)
 	return 1
 }
 

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "replay":
 			os.Exit(standInReplay())
-		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand, fakemcp.Command:
+		case floor.BusCommand, floor.WebCommand, floor.AppendCommand, floor.ScanCommand, floor.OpenCommand, "start", fakemcp.Command:
 			main()
 		}
 	}

@@ -108,6 +108,7 @@ func standInMain() error {
 	mux.HandleFunc("POST /v1/messages", d.post)
 	mux.HandleFunc("GET /v1/messages/{id}/reply", d.reply)
 	mux.HandleFunc("GET /events", d.events)
+	mux.HandleFunc("GET /v1/sessions/{session}/events", d.stream)
 	web := &http.Server{Addr: listen, Handler: mux, ReadHeaderTimeout: time.Second}
 	go func() { _ = web.ListenAndServe() }()
 	<-ctx.Done()

@@ -32,14 +32,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Actor runs one machine for all sessions whose bells reach this process.
-type Actor[S any] struct {
+// shell runs one machine for all sessions whose bells reach this process; see Actor.
+type shell[S any] struct {
 	m     Machine[S]
 	spec  bus.Spec
 	p     Ports
 	o     Options
 	log   *slog.Logger
-	folds *Folder[S]
+	folds *folds[S]
 	peers *peers
 	saver *saver[S]
 
@@ -53,16 +53,7 @@ type Actor[S any] struct {
 	running     sync.WaitGroup          // lanes and what they left behind
 }
 
-// New makes the actor of a service on its connection.
-func New[S any](m Machine[S], c *bus.Conn, spec bus.Spec, o Options) (*Actor[S], error) {
-	if c == nil {
-		return nil, errors.New("an actor needs a connection")
-	}
-	return NewOn(m, OnBus(c, spec), spec, o)
-}
-
-// NewOn makes an actor on given ports.
-func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], error) {
+func newShell[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*shell[S], error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
@@ -74,9 +65,9 @@ func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], e
 	}
 	o = o.withDefaults()
 	p.Hooks = p.Hooks.OrSilent()
-	a := &Actor[S]{
+	a := &shell[S]{
 		m: m, spec: spec, p: p, o: o, log: p.Log,
-		folds:       newFolder(p, m.Version, m.Apply, o.CacheSessions),
+		folds:       newFolds(p, m.Version, m.Apply, o.CacheSessions),
 		peers:       newPeers(p.Peers),
 		ready:       make(chan struct{}),
 		crews:       make(map[session.ID]*crew[S]),
@@ -87,13 +78,8 @@ func NewOn[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*Actor[S], e
 	return a, nil
 }
 
-// Fold is the state of a session; see Folder.Fold.
-func (a *Actor[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint64, error) {
-	return a.folds.Fold(ctx, s, upto)
-}
-
 // Ready returns once the actor consumes its bells, or with ctx's error.
-func (a *Actor[S]) Ready(ctx context.Context) error {
+func (a *shell[S]) Ready(ctx context.Context) error {
 	select {
 	case <-a.ready:
 		return nil
@@ -104,7 +90,7 @@ func (a *Actor[S]) Ready(ctx context.Context) error {
 
 // Run consumes bells until ctx ends; then running effects may finish within Options.Drain, the rest is handed back, and
 // Run returns when no goroutine of the actor is left. It may be called once.
-func (a *Actor[S]) Run(ctx context.Context) error {
+func (a *shell[S]) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	ring := func(b bus.Bell) { a.ring(work, ctx.Done(), b) }
@@ -115,12 +101,11 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: answer other workers: %w", a.m.Service, err)
 	}
 	saving := a.saver.start(work)
-	backlog, err := a.p.Bells.Backlog(ctx, a.spec, a.parts())
-	if err != nil && ctx.Err() == nil { // it would only have been sooner
-		a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
-	}
 	again := func(b bus.Bell, after time.Duration) {
 		a.running.Go(func() { // its caller is a lane, so that Run still waits
+			if ctx.Err() != nil {
+				return // or chance would decide, when it is to ring at once
+			}
 			select {
 			case <-time.After(after):
 				a.p.Seams.turn(Goroutine{Kind: "echo", Session: b.Event().Session, Cursor: b.Event().Cursor})
@@ -129,11 +114,26 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 			}
 		})
 	}
-	for _, ev := range backlog {
-		ring(NewEcho(ev, again))
+	sooner := func() {
+		backlog, err := a.p.Bells.Backlog(ctx, a.spec, a.parts())
+		if err != nil && ctx.Err() == nil { // it would only have been sooner
+			a.log.Warn("what a dead worker holds comes when its time is over", "error", err)
+		}
+		for _, ev := range backlog {
+			ring(NewEcho(ev, again))
+		}
+	}
+	sooner()
+	if a.p.Seams.Now == nil { // a simulation steps its clock as it likes, and knows why
+		a.running.Go(func() {
+			watchClock(ctx, time.Now, func(by time.Duration) {
+				a.log.Warn("the clock was set back: what is open is looked at again", "by", by.Round(time.Second))
+				sooner()
+			})
+		})
 	}
 	close(a.ready)
-	err = a.p.Bells.Doorbells(ctx, a.spec, ring)
+	err := a.p.Bells.Doorbells(ctx, a.spec, ring)
 
 	a.mu.Lock()
 	a.closed = true
@@ -152,14 +152,14 @@ func (a *Actor[S]) Run(ctx context.Context) error {
 var errDrained = errors.New("the time for running work to end is over")
 
 // failed counts a run of a lane that ended in trouble of its own (not of the infrastructure).
-func (a *Actor[S]) failed(id laneID) int {
+func (a *shell[S]) failed(id laneID) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failures[id]++
 	return a.failures[id]
 }
 
-func (a *Actor[S]) succeeded(id laneID) {
+func (a *shell[S]) succeeded(id laneID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.failures) > 0 {
@@ -167,7 +167,7 @@ func (a *Actor[S]) succeeded(id laneID) {
 	}
 }
 
-func (a *Actor[S]) quarantine(s session.ID, why string) {
+func (a *shell[S]) quarantine(s session.ID, why string) {
 	a.log.Error("session quarantined: its bells go to the dead letters", "session", s, "reason", why)
 	a.p.Hooks.Poisoned()
 	a.mu.Lock()
@@ -176,14 +176,14 @@ func (a *Actor[S]) quarantine(s session.ID, why string) {
 }
 
 // whyQuarantined is why the session's bells are given up; "" when they are not.
-func (a *Actor[S]) whyQuarantined(s session.ID) string {
+func (a *shell[S]) whyQuarantined(s session.ID) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.quarantined[s]
 }
 
 // settled logs a bell that could not be acked, nak'ed or given up: it comes again by itself.
-func (a *Actor[S]) settled(s session.ID, err error) {
+func (a *shell[S]) settled(s session.ID, err error) {
 	if err != nil {
 		a.log.Debug("bell not settled; it will come again", "session", s, "error", err)
 	}

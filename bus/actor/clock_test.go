@@ -93,7 +93,7 @@ func TestPatience(t *testing.T) {
 	for ahead, want := range map[time.Duration]time.Duration{
 		-time.Hour: 2 * bus.AckWait, 0: 2 * bus.AckWait, 2 * bus.AckWait: silence, 2 * time.Minute: silence, time.Hour: silence,
 	} {
-		l := &lane[trail]{a: &Actor[trail]{p: Ports{Seams: Seams{Now: func() time.Time { return begun.Add(ahead) }}}}}
+		l := &lane[trail]{a: &shell[trail]{p: Ports{Seams: Seams{Now: func() time.Time { return begun.Add(ahead) }}}}}
 		if got := l.patience(machine.Held{Since: begun, Deadline: begun.Add(time.Minute), Attempt: 1}); got != want {
 			t.Errorf("%v ahead: %v, want %v", ahead, got, want)
 		}

@@ -30,7 +30,7 @@ type crew[S any] struct {
 
 // ring puts a bell into the lane of its part, and starts the lane if there is none. ctx ends when even running effects
 // have to stop; draining is closed when nothing new is to be begun.
-func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bell) {
+func (a *shell[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bell) {
 	s := b.Event().Session
 	a.p.Hooks.Rang(b.Event(), b.Deliveries())
 	part, err := a.part(b.Event())
@@ -76,7 +76,7 @@ func (a *Actor[S]) ring(ctx context.Context, draining <-chan struct{}, b bus.Bel
 }
 
 // part is the part of its session that a bell's event belongs to.
-func (a *Actor[S]) part(ev envelope.Event) (part string, err error) {
+func (a *shell[S]) part(ev envelope.Event) (part string, err error) {
 	if a.m.Part == nil || ev.Cursor == 0 { // a timer is the session's
 		return "", nil
 	}
@@ -85,7 +85,7 @@ func (a *Actor[S]) part(ev envelope.Event) (part string, err error) {
 }
 
 // parts is what a backlog is told apart by. A machine that panics over an event does so again when that rings.
-func (a *Actor[S]) parts() func(envelope.Event) string {
+func (a *shell[S]) parts() func(envelope.Event) string {
 	if a.m.Part == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (a *Actor[S]) parts() func(envelope.Event) string {
 }
 
 // take empties the lane's mailbox. With leave, an empty one ends the lane: no bell can slip in between.
-func (a *Actor[S]) take(l *lane[S], leave bool) (mail []bus.Bell, left bool) {
+func (a *shell[S]) take(l *lane[S], leave bool) (mail []bus.Bell, left bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	mail, l.mail = l.mail, nil
@@ -111,7 +111,7 @@ func (a *Actor[S]) take(l *lane[S], leave bool) (mail []bus.Bell, left bool) {
 }
 
 // busy says whether any lane of the session works on the claim: who asks knows nothing of parts.
-func (a *Actor[S]) busy(ref bus.ClaimRef) bool {
+func (a *shell[S]) busy(ref bus.ClaimRef) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c := a.crews[ref.Session]; c != nil {
@@ -124,10 +124,10 @@ func (a *Actor[S]) busy(ref bus.ClaimRef) bool {
 	return false
 }
 
-func (a *Actor[S]) nudge(ref bus.ClaimRef) { a.nudgeAll(ref.Session, nil) }
+func (a *shell[S]) nudge(ref bus.ClaimRef) { a.nudgeAll(ref.Session, nil) }
 
 // nudgeAll tells the lanes of a session that a claim of theirs may be closed, but for the one that closed it.
-func (a *Actor[S]) nudgeAll(s session.ID, but *lane[S]) {
+func (a *shell[S]) nudgeAll(s session.ID, but *lane[S]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := a.crews[s]
@@ -184,6 +184,9 @@ func (l *lane[S]) queue(ctx context.Context) bool {
 		case l.crew.turn <- struct{}{}:
 			return true
 		default:
+		}
+		if ctx.Err() != nil {
+			return false
 		}
 		select {
 		case l.crew.turn <- struct{}{}:

@@ -55,8 +55,8 @@ func TestLanesLeaveNothing(t *testing.T) {
 				t.Errorf("settled by %s", how)
 			}
 		}
-		if len(a.crews) > 0 || len(a.failures) > 0 {
-			t.Errorf("left behind: %v, %v", a.crews, a.failures)
+		if len(a.shell.crews) > 0 || len(a.shell.failures) > 0 {
+			t.Errorf("left behind: %v, %v", a.shell.crews, a.shell.failures)
 		}
 	})
 }

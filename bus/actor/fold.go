@@ -26,8 +26,8 @@ type folded[S any] struct {
 	loose  int    // events folded since the last snapshot
 }
 
-// Folder folds sessions: from its cache, else the snapshot, then along jc-prev. Safe for concurrent use.
-type Folder[S any] struct {
+// folds are those of sessions; see Folder.
+type folds[S any] struct {
 	version string
 	apply   func(S, envelope.Event) S
 	journal Journal
@@ -49,13 +49,8 @@ type cached[S any] struct {
 // DefaultCache is the number of sessions whose folds a service keeps in memory.
 const DefaultCache = 2048
 
-// NewFolder makes a folder on the connection of a service. version changes whenever S or apply does.
-func NewFolder[S any](c *bus.Conn, spec bus.Spec, version string, apply func(S, envelope.Event) S) *Folder[S] {
-	return newFolder(OnBus(c, spec), version, apply, DefaultCache)
-}
-
-func newFolder[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *Folder[S] {
-	return &Folder[S]{
+func newFolds[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *folds[S] {
+	return &folds[S]{
 		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log, read: p.Hooks.OrSilent().Folded,
 		index: make(map[session.ID]*list.Element), order: list.New(), limit: limit,
 	}
@@ -63,7 +58,7 @@ func newFolder[S any](p Ports, version string, apply func(S, envelope.Event) S, 
 
 // Fold is the state of a session up to a cursor of its own, or further if more is known; upto 0 means its last event.
 // An error means that the state could not be read, never that it is short.
-func (f *Folder[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint64, error) {
+func (f *folds[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint64, error) {
 	var zero S
 	if upto == 0 {
 		last, err := f.journal.Last(ctx, s)
@@ -90,7 +85,7 @@ func (f *Folder[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uin
 const foldSnapshot = 256
 
 // cached is what the cache has, else the zero fold.
-func (f *Folder[S]) cached(s session.ID) folded[S] {
+func (f *folds[S]) cached(s session.ID) folded[S] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	el, ok := f.index[s]
@@ -102,7 +97,7 @@ func (f *Folder[S]) cached(s session.ID) folded[S] {
 }
 
 // keep puts a fold into the cache unless a newer one is there.
-func (f *Folder[S]) keep(s session.ID, at folded[S]) {
+func (f *folds[S]) keep(s session.ID, at folded[S]) {
 	if at.cursor == 0 {
 		return
 	}
@@ -123,7 +118,7 @@ func (f *Folder[S]) keep(s session.ID, at folded[S]) {
 	}
 }
 
-func (f *Folder[S]) forget(s session.ID) {
+func (f *folds[S]) forget(s session.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if el, ok := f.index[s]; ok {
@@ -133,7 +128,7 @@ func (f *Folder[S]) forget(s session.ID) {
 }
 
 // advance folds one more event if it directly follows.
-func (f *Folder[S]) advance(at folded[S], ev envelope.Event) (folded[S], bool) {
+func (f *folds[S]) advance(at folded[S], ev envelope.Event) (folded[S], bool) {
 	if ev.Cursor <= at.cursor || ev.Prev != at.cursor {
 		return at, false
 	}
@@ -141,7 +136,7 @@ func (f *Folder[S]) advance(at folded[S], ev envelope.Event) (folded[S], bool) {
 }
 
 // fold applies one event. A deleted session has no past, whatever the machine thinks of it.
-func (f *Folder[S]) fold(at folded[S], ev envelope.Event) folded[S] {
+func (f *folds[S]) fold(at folded[S], ev envelope.Event) folded[S] {
 	if ev.Kind() == tombstone {
 		at = folded[S]{}
 	}
@@ -151,7 +146,7 @@ func (f *Folder[S]) fold(at folded[S], ev envelope.Event) folded[S] {
 // load brings a fold up to a cursor of its session, and returns the events that it folded, newest first. The walk goes
 // back along jc-prev and must land exactly on the fold it started from; else that one was of another past and is
 // dropped. An event that is missing is an error, unless the session's tombstone lies above it.
-func (f *Folder[S]) load(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
+func (f *folds[S]) load(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
 	if upto <= at.cursor {
 		return at, nil, nil
 	}
@@ -178,7 +173,7 @@ func (f *Folder[S]) load(ctx context.Context, s session.ID, at folded[S], upto u
 	return next, news, nil
 }
 
-func (f *Folder[S]) walk(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
+func (f *folds[S]) walk(ctx context.Context, s session.ID, at folded[S], upto uint64) (folded[S], []envelope.Event, error) {
 	var news []envelope.Event
 	for c := upto; c > at.cursor; {
 		ev, err := f.journal.Get(ctx, c)
@@ -209,7 +204,7 @@ var errBroken = errors.New("the chain is broken")
 // snapshot is the kept state of a session, if it is of this version and not newer than upto; else the zero fold. Its last event
 // has to be the one that the journal has there: after a power failure a snapshot may be newer than the journal, and by the time
 // that it is read the journal may have grown beyond it, with another past.
-func (f *Folder[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (folded[S], error) {
+func (f *folds[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (folded[S], error) {
 	if f.snaps == nil {
 		return folded[S]{}, nil
 	}
@@ -237,7 +232,7 @@ func (f *Folder[S]) snapshot(ctx context.Context, s session.ID, upto uint64) (fo
 	return folded[S]{state: state, cursor: snap.Cursor, event: snap.Event}, nil
 }
 
-func (f *Folder[S]) dropSnapshot(ctx context.Context, s session.ID, cursor uint64) {
+func (f *folds[S]) dropSnapshot(ctx context.Context, s session.ID, cursor uint64) {
 	f.log.Warn("fold dropped: its cursor is not on the session's chain", "session", s, "cursor", cursor)
 	f.forget(s)
 	if f.snaps == nil {
@@ -248,7 +243,7 @@ func (f *Folder[S]) dropSnapshot(ctx context.Context, s session.ID, cursor uint6
 	}
 }
 
-func (f *Folder[S]) saveSnapshot(ctx context.Context, s session.ID, at folded[S]) error {
+func (f *folds[S]) saveSnapshot(ctx context.Context, s session.ID, at folded[S]) error {
 	state, err := json.Marshal(at.state)
 	if err != nil {
 		return fmt.Errorf("snapshot of %s: %w", s, err)

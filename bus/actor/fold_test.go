@@ -70,9 +70,9 @@ func idOf(cursor uint64) string { return fmt.Sprint("e", cursor) }
 // trail is the fold of these tests: the cursors it has seen.
 type trail []uint64
 
-func (h *shelf) folder() *Folder[trail] {
+func (h *shelf) folder() *folds[trail] {
 	p := Ports{Journal: h, Snapshots: h, Log: slog.New(slog.DiscardHandler)}
-	return newFolder(p, "2", func(s trail, e envelope.Event) trail {
+	return newFolds(p, "2", func(s trail, e envelope.Event) trail {
 		return append(slices.Clip(s), e.Cursor)
 	}, 4)
 }

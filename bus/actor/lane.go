@@ -20,7 +20,7 @@ import (
 // lane works on one part of one session. All fields but those marked belong to its goroutine.
 type lane[S any] struct {
 	laneID
-	a        *Actor[S]
+	a        *shell[S]
 	log      *slog.Logger
 	draining <-chan struct{}
 	crew     *crew[S]
@@ -148,7 +148,7 @@ func (p panicked) Error() string { return fmt.Sprintf("the machine panicked: %v"
 
 func (l *lane[S]) guard(f func()) error { return l.a.guard(l.session, f) }
 
-func (a *Actor[S]) guard(s session.ID, f func()) (err error) {
+func (a *shell[S]) guard(s session.ID, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error("panic in a machine or its effect", "session", s, "panic", v, "stack", string(debug.Stack()))
@@ -357,11 +357,10 @@ func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conf
 			return stored{}, err
 		}
 	}
-	if last < l.at.cursor { // the session was purged, or a stale answer: read again from nothing
-		l.a.folds.forget(l.session)
-		l.at = folded[S]{}
+	if last < l.newest() {
+		return stored{}, l.ahead(ctx)
 	}
-	l.upto = max(l.at.cursor, last)
+	l.upto = last
 	news, err := l.refresh(ctx)
 	if err != nil {
 		return stored{}, err
@@ -375,6 +374,35 @@ func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conf
 	}
 	return stored{}, nil
 }
+
+// newest is the cursor of the last event that this lane has folded or has a bell of.
+func (l *lane[S]) newest() uint64 {
+	newest := l.at.cursor
+	for _, b := range l.held {
+		newest = max(newest, b.Event().Cursor)
+	}
+	return newest
+}
+
+// ahead waits a moment: the journal's leader has not come as far as what we know. On a cluster a follower may have stored an event, and
+// deliver it, before the leader has. Going back to what the leader knows would be a fold without the bell in hand, and an ack of
+// it. A journal that has really lost its end (another one was restored) is seen when this goes on: the fold is then made anew, and
+// fails as long as a bell is of what is gone.
+func (l *lane[S]) ahead(ctx context.Context) error {
+	if l.tries+1 >= maxConflicts {
+		l.a.folds.forget(l.session)
+		l.at = folded[S]{}
+	}
+	if !l.sleep(ctx, min(aheadFirst<<min(l.tries, 5), aheadLast)) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+const (
+	aheadFirst = time.Millisecond
+	aheadLast  = 20 * time.Millisecond
+)
 
 func (l *lane[S]) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -38,7 +38,7 @@ type Work[S any] struct {
 	Session  session.ID
 	State    S              // the fold up to the claim, and what came before the effect began
 	Claim    envelope.Event // the event that claims the effect, as appended
-	Deadline time.Time      // by the clock of this process, whatever the others have
+	Deadline time.Time      // by the clock of this process that nobody sets: for contexts, and never to be written down
 }
 
 // Causes of the end of an effect's context.

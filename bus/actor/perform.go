@@ -40,7 +40,8 @@ func (l *lane[S]) perform(ctx context.Context, step machine.Perform) (end bool) 
 	if v, err := l.stillMine(ctx, step); v != wanted || err != nil {
 		return l.leave(ctx, v, err)
 	}
-	limit := l.a.p.Seams.until(step.Deadline)
+	// By how long the claim is, and not by the time that it is now: the clock may have been set since.
+	limit := step.Deadline.Sub(l.mine.Time) - time.Since(l.claimed)
 	effect, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	effect, stop := context.WithTimeout(effect, limit)

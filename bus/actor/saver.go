@@ -10,7 +10,7 @@ import (
 
 // saver writes snapshots off the lanes' path. Its queue is bounded and lossy: a snapshot that finds no room is made later.
 type saver[S any] struct {
-	folds *Folder[S]
+	folds *folds[S]
 	log   *slog.Logger
 	seams Seams
 	queue chan toSave[S]
@@ -23,7 +23,7 @@ type toSave[S any] struct {
 
 const saverQueue = 256
 
-func newSaver[S any](f *Folder[S], log *slog.Logger, seams Seams) *saver[S] {
+func newSaver[S any](f *folds[S], log *slog.Logger, seams Seams) *saver[S] {
 	return &saver[S]{folds: f, log: log, seams: seams, queue: make(chan toSave[S], saverQueue)}
 }
 
@@ -44,7 +44,7 @@ func (s *saver[S]) offer(id session.ID, at folded[S]) bool {
 func (s *saver[S]) start(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
+		for ctx.Err() == nil { // what is still queued is made later
 			select {
 			case <-ctx.Done():
 				return

@@ -62,6 +62,23 @@ func TestOutcomeWaitsForTheJournal(t *testing.T) {
 	}
 }
 
+// TestALeaderThatLags: on a cluster a follower may deliver an event that the leader of the journal has not applied yet. What the
+// leader says then is older than the bell in hand, which is not acked for it.
+func TestALeaderThatLags(t *testing.T) {
+	for _, d := range []time.Duration{5 * time.Millisecond, 100 * time.Millisecond, 30 * time.Second} {
+		err := play(t, actortest.Scenario[queue]{
+			Spec: spec, Machine: machineOf(time.Second), Workers: 2, Check: claims(1), Begin: noZombie,
+			Script: func(w *actortest.World) {
+				w.Lag(d)
+				say(t, w, 1)
+			},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+}
+
 // TestFailingEffectsAreTriedAgain: how often is the machine's to say; the session is not given up, and a panic of an
 // effect says nothing against the machine.
 func TestFailingEffectsAreTriedAgain(t *testing.T) {

@@ -1,6 +1,7 @@
 package bustest
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -91,7 +92,7 @@ func (s *slow) hand(from, to net.Conn) {
 			queue <- later{buf[:n], time.Now().Add(s.by)}
 		}
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				_ = to.Close()
 			}
 			return

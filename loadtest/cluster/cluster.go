@@ -23,6 +23,7 @@ type Options struct {
 	NATS   string // nats-server, see BuildNATS
 	Nodes  int    // NATS servers: 1 or 3
 	Copies int    // of each stream: 1 or 3
+	Direct bool   // there are no proxies: what is measured is not theirs
 	// Services says how many processes each target has. A target is a service, or several with commas.
 	Services []Many
 	Config   daemon.Config // of every home; Listen, Workspace and Replicas are set here. Sync is that of the servers
@@ -139,8 +140,10 @@ func (c *Cluster) services() error {
 			if s.Home, err = c.home(s.Name); err != nil {
 				return err
 			}
-			if s.Links, err = newLinks(c.NATS); err != nil {
-				return err
+			if s.direct = c.URL(); !c.o.Direct {
+				if s.Links, err = newLinks(c.NATS); err != nil {
+					return err
+				}
 			}
 			c.Services = append(c.Services, s)
 		}
@@ -154,11 +157,7 @@ func (c *Cluster) lend(dir string, users ...string) error {
 		return err
 	}
 	for _, u := range users {
-		seed, err := os.ReadFile(c.key(u))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, u+".nk"), seed, 0o600)
-		}
-		if err != nil {
+		if err := os.Link(c.key(u), filepath.Join(dir, u+".nk")); err != nil {
 			return fmt.Errorf("key of %s: %w", u, err)
 		}
 	}
@@ -216,14 +215,14 @@ func (c *Cluster) Heal(ctx context.Context) error {
 	}
 	for _, x := range c.Nodes {
 		x.Resume()
-		x.Ended()
+		x.reap()
 		if err := x.Start(); err != nil {
 			return err
 		}
 	}
 	for _, s := range c.Services {
 		s.Resume()
-		s.Ended()
+		s.reap()
 		if err := s.Start(); err != nil {
 			return err
 		}

@@ -1,8 +1,8 @@
 // Package cluster runs jetclaw as a company would: three NATS servers and every service in processes of its own, all on loopback,
 // and every connection between two of them through a proxy that can break it (package wire).
 //
-//	service ──proxy──▶ each NATS server       one proxy for each process and server
-//	server  ──proxy──▶ server                 one proxy for each pair
+//	service ──proxy──▶ each NATS server       a proxy for each process and server
+//	NATS server ──proxy──▶ another one        a proxy for each pair
 //
 // No server tells anybody another address than those of the proxies, so that nothing finds a way around them. Who watches (this
 // program) goes straight to the servers.

@@ -44,7 +44,9 @@ type Node struct {
 // NATS is a cluster of servers. Its methods are for one goroutine.
 type NATS struct {
 	Nodes []*Node
-	pairs map[[2]int]*wire.Proxy // of the routes, by the numbers of both: the lower one connects. Connections in both directions would be reduced to one by the servers, with what is under way on the other
+	// pairs are the proxies of the routes, by the numbers of both: the lower one connects. If both did, the servers would close one of
+	// the connections, with what is under way on it.
+	pairs map[[2]int]*wire.Proxy
 }
 
 // newNATS writes the configuration of the servers and starts the proxies between them. users are lines of
@@ -63,7 +65,7 @@ func newNATS(o Options, users string) (*NATS, error) {
 		n.Nodes = append(n.Nodes, x)
 	}
 	for i := range n.Nodes {
-		for j := i + 1; j < len(n.Nodes); j++ {
+		for j := i + 1; j < len(n.Nodes) && !o.Direct; j++ {
 			p, err := wire.Listen("127.0.0.1:0", n.Nodes[j].routes)
 			if err != nil {
 				n.close()
@@ -99,7 +101,11 @@ func (n *NATS) write(i int, sync, users string) error {
 	if len(n.Nodes) > 1 {
 		fmt.Fprintf(&b, "cluster {\n  name: jetclaw\n  listen: %q\n  advertise: %q\n  no_advertise: true\n  routes: [", x.routes, nowhere)
 		for j := i + 1; j < len(n.Nodes); j++ {
-			fmt.Fprintf(&b, "%q, ", "nats://"+n.pairs[[2]int{i, j}].Addr())
+			to := n.Nodes[j].routes
+			if p := n.pairs[[2]int{i, j}]; p != nil {
+				to = p.Addr()
+			}
+			fmt.Fprintf(&b, "%q, ", "nats://"+to)
 		}
 		if i == len(n.Nodes)-1 {
 			fmt.Fprintf(&b, "%q", "nats://"+x.routes) // its own, which it ignores: one has to be there
@@ -141,20 +147,28 @@ func (x *Node) Start() error {
 }
 
 // Ended says whether it has ended by itself, and forgets it then.
-func (x *Node) Ended() (how error, ended bool) {
+func (x *Node) Ended() (how string, ended bool) {
 	if x.process == nil {
-		return nil, false
+		return "", false
 	}
 	select {
 	case <-x.process.Done():
-		if how = x.process.Err(); how == nil {
-			how = errors.New("exit code 0")
-		}
+		how = endOf(x.process)
 		x.process = nil
 		return how, true
 	default:
-		return nil, false
+		return "", false
 	}
+}
+
+func (x *Node) reap() { _, _ = x.Ended() }
+
+// endOf says how a process has ended.
+func endOf(p *daemon.Process) string {
+	if err := p.Err(); err != nil {
+		return err.Error()
+	}
+	return "exit code 0"
 }
 
 // Kill ends it at once.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -22,6 +21,7 @@ type Service struct {
 	Links  []*wire.Proxy // to each NATS server, in their order
 
 	binary, creds string
+	direct        string          // URLs of the servers, where there are no proxies
 	process       *daemon.Process // nil when it does not run
 	paused        bool
 	from          int64 // where its log began with this start
@@ -45,6 +45,9 @@ func (s *Service) Start() error {
 	var urls []string
 	for _, l := range s.Links {
 		urls = append(urls, "nats://"+l.Addr())
+	}
+	if len(urls) == 0 {
+		urls = []string{s.direct}
 	}
 	p, err := daemon.Start(s.binary, s.Home, "--target", s.Target, "--nats", strings.Join(urls, ","), "--creds", s.creds)
 	if err != nil {
@@ -70,7 +73,7 @@ func (s *Service) Ready(ctx context.Context) (time.Time, error) {
 		select {
 		case <-tick.C:
 		case <-s.process.Done():
-			return time.Time{}, fmt.Errorf("%s ended before it was ready: %w\n%s", s.Name, s.ended(), daemon.Tail(s.Home.LogFile(), 2000))
+			return time.Time{}, fmt.Errorf("%s ended before it was ready: %s\n%s", s.Name, endOf(s.process), daemon.Tail(s.Home.LogFile(), 2000))
 		case <-ctx.Done():
 			return time.Time{}, fmt.Errorf("%s is not ready: %w\n%s", s.Name, context.Cause(ctx), daemon.Tail(s.Home.LogFile(), 2000))
 		}
@@ -89,28 +92,23 @@ func (s *Service) Said() []byte {
 	return b[s.from:]
 }
 
-func (s *Service) ended() error {
-	if err := s.process.Err(); err != nil {
-		return err
-	}
-	return errors.New("exit code 0")
-}
-
 // Ended says whether it has ended by itself, and forgets it then.
-func (s *Service) Ended() (how error, ended bool) {
+func (s *Service) Ended() (how string, ended bool) {
 	if s.process == nil {
-		return nil, false
+		return "", false
 	}
 	select {
 	case <-s.process.Done():
-		how = s.ended()
+		how = endOf(s.process)
 		s.process.Kill() // what it has left of its group
 		s.process = nil
 		return how, true
 	default:
-		return nil, false
+		return "", false
 	}
 }
+
+func (s *Service) reap() { _, _ = s.Ended() }
 
 // Kill ends it at once.
 func (s *Service) Kill() {

@@ -26,6 +26,8 @@ type Config struct {
 	Context  int    // tokens that a request may have; 0: the daemon's own default
 	Ask      string // glob of paths that write_file may not write without a person; "" for none but those that never may
 
+	Monitor string // where the daemon is to serve its metrics; "": nowhere
+
 	Env      []string    // of its processes, beside what they have anyway
 	Telegram *Telegram   // nil for none
 	MCP      []MCPServer // in the order of the file

@@ -33,6 +33,9 @@ const modelKey = "key-of-no-model"
 
 // Start executes `jetclaw run` with flags on a home. Its output is appended to daemon.log beside the home.
 func Start(bin string, h Home, flags ...string) (*Process, error) {
+	if h.Monitor != "" {
+		flags = append([]string{"--monitor", h.Monitor}, flags...)
+	}
 	cmd := exec.CommandContext(context.Background(), bin, append([]string{"run"}, flags...)...) // ended by Kill or Stop only, and with this process
 	cmd.Env = h.environ()
 	return Launch(cmd, h.LogFile())

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
@@ -130,9 +131,7 @@ func (h *history) waiting() {
 func (c *court) deciders() {
 	all := map[string]*approval{}
 	for _, h := range c.sessions {
-		for id, a := range h.approvals {
-			all[id] = a
-		}
+		maps.Copy(all, h.approvals)
 	}
 	won := map[string]Decision{}
 	for _, d := range c.ev.Decisions {
@@ -149,7 +148,8 @@ func (c *court) deciders() {
 		case a == nil || a.answer == nil:
 			c.say(Lost, "", 0, "who decided approval %s (%s) was told that it counts, and it is not in the journal", d.Approval, d.Decision)
 		case a.answer.Decision != d.Decision:
-			c.say(Wrong, a.event.Session, a.event.Cursor, "who decided approval %s was told that %s counts, the journal has %s", d.Approval, d.Decision, a.answer.Decision)
+			c.say(Wrong, a.event.Session, a.event.Cursor, "who decided approval %s was told that %s counts, the journal has %s",
+				d.Approval, d.Decision, a.answer.Decision)
 		}
 	}
 }

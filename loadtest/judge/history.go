@@ -140,7 +140,9 @@ func (h *history) fold(e envelope.Event) {
 func (h *history) told(e envelope.Event) {
 	switch b := e.Body.(type) {
 	case noticev1.Posted:
-		h.show(e, b.Text)
+		if !b.Quiet {
+			h.show(e, b.Text)
+		}
 	case messagev1.Refused:
 		if b.Tell { // else its sender has a receipt that says it
 			h.show(e, b.Detail)

@@ -1,5 +1,8 @@
 package judge
 
+// pushed is the channel whose replies a receiver gets.
+const pushed = "http"
+
 // pushes compares what arrived at the receiver with what is recorded. What is pushed is known by the first marker of its
 // text; what has none (failures, notices, answers to commands) is only counted.
 func (c *court) pushes() {
@@ -9,6 +12,9 @@ func (c *court) pushes() {
 	marked := map[string]*delivery{}
 	plain, allowed, sent := 0, 0, 0
 	for _, h := range c.sessions {
+		if h.id.Channel() != pushed {
+			continue
+		}
 		for _, d := range h.shown {
 			if d.marker != "" {
 				marked[d.marker] = d

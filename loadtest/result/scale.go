@@ -80,7 +80,7 @@ func Number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 0.1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v == 0:
+	case a < 1e-9:
 		return "0"
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ func (l *link) reset() {
 func (l *link) run() {
 	defer l.proxy.forget(l)
 	defer l.reset()
-	far, err := net.DialTimeout("tcp", l.proxy.target, dialTime)
+	far, err := (&net.Dialer{Timeout: dialTime}).DialContext(context.Background(), "tcp", l.proxy.target)
 	if err != nil {
 		return
 	}

@@ -94,7 +94,7 @@ func TestEverythingPassesInBothDirections(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	_ = c.(*net.TCPConn).CloseWrite()
-	if n, err := c.Read(make([]byte, 1)); err != io.EOF {
+	if n, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("%d bytes, %v behind the end", n, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestACutHidesThatOneEndIsGone(t *testing.T) {
 	silent(t, c)
 	p.Set(wire.Fault{})
 	_ = c.SetReadDeadline(time.Time{})
-	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,9 @@ import (
 
 // Simulated is the executor's machine with run in the place of its tools, for whoever plays it without a bus. run is to be back
 // by until, and makes no outcome of a ctx that has ended.
-func Simulated(run func(ctx context.Context, claim envelope.Event, d callv1.Dispatched, until time.Time) (callv1.Completed, error)) actor.Machine[execution.State] {
+func Simulated(
+	run func(ctx context.Context, claim envelope.Event, d callv1.Dispatched, until time.Time) (callv1.Completed, error),
+) actor.Machine[execution.State] {
 	rules := recorded{Attempts: attempts, Grace: grace}.rules()
 	return actor.Machine[execution.State]{
 		Service: Executor,

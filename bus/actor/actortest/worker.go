@@ -123,7 +123,13 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 		return 0, &bus.Conflict{}
 	}
 	var got uint64
-	err = k.step(ctx, func() (err error) { got, err = k.w.store(e); return err })
+	err = k.step(ctx, func() (err error) {
+		if c := k.w.behind(e.Session); c != nil {
+			return c
+		}
+		got, err = k.w.store(e)
+		return err
+	})
 	if d := k.w.holdAck.Swap(0); d > 0 {
 		time.Sleep(time.Duration(d))
 	}
@@ -137,6 +143,17 @@ func (k *worker) Append(ctx context.Context, e envelope.Event) (cursor uint64, e
 		return 0, err
 	}
 	return got, nil
+}
+
+// behind is what a leader that lags says to an append: it does not know the session's last event yet.
+func (w *World) behind(s session.ID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last[s]
+	if last == 0 || !time.Now().Before(w.lagUntil) {
+		return nil
+	}
+	return &bus.Conflict{Last: w.events[last-1].Prev, Known: true}
 }
 
 func (k *worker) Get(ctx context.Context, cursor uint64) (ev envelope.Event, err error) {

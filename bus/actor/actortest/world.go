@@ -47,6 +47,7 @@ type World struct {
 	delivered uint64                          // guarded by mu; highest cursor that was ever delivered
 	fullUntil time.Time                       // guarded by mu; no room in the journal before
 	downUntil time.Time                       // guarded by mu; no server before
+	lagUntil  time.Time                       // guarded by mu; the journal's leader lags behind what it has others deliver
 	workers   []*worker                       // guarded by mu; all that ever lived
 	react     func(envelope.Event) []Reaction // called for each stored event
 	coming    int                             // guarded by mu; reactions, and appends that are late
@@ -212,6 +213,14 @@ func (w *World) Down(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.downUntil = time.Now().Add(d)
+}
+
+// Lag has the journal's leader lag for a while: an event of a session is delivered, and workers' appends are still held against
+// the one before it.
+func (w *World) Lag(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lagUntil = time.Now().Add(d)
 }
 
 func (w *World) isDown() bool {

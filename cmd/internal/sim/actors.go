@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -38,7 +39,7 @@ var specs = map[string]bus.Spec{
 
 // withBells: the consumers of executors come from the configuration.
 func withBells(s bus.Spec, more ...string) bus.Spec {
-	s.Doorbells = append(s.Doorbells[:len(s.Doorbells):len(s.Doorbells)], more...)
+	s.Doorbells = append(slices.Clip(s.Doorbells), more...)
 	return s
 }
 

@@ -39,5 +39,5 @@
 // faults that still fails. With -trace that prints every step:
 //
 //	go test ./cmd/internal/sim -run 'TestSim$' -seed=725 -acts=0,2 -faults=1 -calm -trace
-//	go test ./cmd/internal/sim -run 'TestSim$' -first=$RANDOM -for=10m    # as many histories as fit
+//	go test ./cmd/internal/sim -run 'TestSim$' -first=$RANDOM -for=10m -timeout=0   # as many histories as fit
 package sim

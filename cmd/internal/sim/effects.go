@@ -53,7 +53,9 @@ func (w *world) answer(ctx context.Context, k *port, work actor.Work[turn.State]
 			return nil, err
 		}
 		if r.IntN(5) == 0 {
-			return turnv1.CompactionFailed{Compaction: c.ID, Attempt: c.Claim.Attempt, By: c.By, Cause: turnv1.ModelUnavailable, Text: "It could not be summarised."}, nil
+			return turnv1.CompactionFailed{
+				Compaction: c.ID, Attempt: c.Claim.Attempt, By: c.By, Cause: turnv1.ModelUnavailable, Text: "It could not be summarised.",
+			}, nil
 		}
 		return turnv1.SessionCompacted{
 			Compaction: c.ID, Attempt: c.Claim.Attempt, By: c.By, Through: c.Through, Turns: 1, Summary: "what was before", Text: "It is a summary now.",
@@ -88,7 +90,9 @@ func (w *world) answer(ctx context.Context, k *port, work actor.Work[turn.State]
 	case n < 11 && t.Claim.Round < 4:
 		b := turnv1.Stepped{Outcome: out}
 		for i := range 1 + r.IntN(4) {
-			c := turnv1.Call{ID: fmt.Sprintf("c%d.%d", t.Claim.Round, i), Tool: toolNames[r.IntN(len(toolNames))], Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}
+			c := turnv1.Call{
+				ID: fmt.Sprintf("c%d.%d", t.Claim.Round, i), Tool: toolNames[r.IntN(len(toolNames))], Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i)),
+			}
 			if r.IntN(15) == 0 {
 				c.Refusal = "there is no such tool"
 			}
@@ -136,13 +140,14 @@ func (w *world) executor(k *port) func(context.Context, envelope.Event, callv1.D
 		}
 		r := w.fate("carries out", claim.Session, d.Turn, d.Call, started.Attempt)
 		left := time.Until(until)
-		there, takes, back := between(r, time.Millisecond, 300*time.Millisecond), between(r, time.Millisecond, 5*time.Second), between(r, time.Millisecond, 300*time.Millisecond)
+		there, back := between(r, time.Millisecond, 300*time.Millisecond), between(r, time.Millisecond, 300*time.Millisecond)
+		takes := between(r, time.Millisecond, 5*time.Second)
 		if r.IntN(15) == 0 {
 			takes = time.Hour
 		}
 		g := effectOf(claim.Session, claim)
 		g.Part = d.Call
-		lands := r.IntN(12) != 0
+		lands, breaks, odd := r.IntN(12) != 0, r.IntN(10) == 0, r.IntN(10) == 0
 		if !k.life.dead.Load() && lands {
 			w.loom.ask(arrival{life: k.life, what: "request", take: func() { // it is under way, whatever becomes of who has sent it
 				w.loom.after(there, nil, "effect", claim.Cursor, func() { w.outside.land(claim, d, started) })
@@ -157,9 +162,9 @@ func (w *world) executor(k *port) func(context.Context, envelope.Event, callv1.D
 			out.Outcome, out.Content = callv1.TimedOut, "it was ended"
 		case !lands:
 			out.Outcome, out.Content = callv1.Error, "it could not be reached"
-		case r.IntN(10) == 0:
+		case breaks:
 			out.Outcome, out.Content = callv1.Unknown, "the connection broke"
-		case r.IntN(10) == 0:
+		case odd:
 			return out, fmt.Errorf("trouble that nobody has thought of")
 		default:
 			out.Outcome, out.Content = callv1.OK, "done"

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"crypto/ed25519"
+	"fmt"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func (w *world) judge(q call.Question) call.Verdict {
 	args, err := canonical.JSON(q.Arguments)
 	v := call.Verdict{Rule: "level " + t.level.String(), Limit: toolLimit, Again: t.again, Effect: call.Run, Request: callv1.Request{
 		Turn: q.Turn, Call: q.Call, Index: q.Index, Tool: q.Tool, Executor: t.executor, Arguments: args, Digest: canonical.Digest(args),
-		ToolDigest: "t-" + q.Tool, Level: t.level, Policy: callv1.Policy{Rules: "r", Tools: "t", Prompts: "p"}.Version(),
+		ToolDigest: "t-" + q.Tool, Level: t.level, Policy: callv1.Policy{Rules: fmt.Sprint("r", w.rules.Load()), Tools: "t", Prompts: "p"}.Version(),
 	}}
 	switch {
 	case !ok || err != nil || t.denied:

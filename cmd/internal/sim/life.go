@@ -97,7 +97,7 @@ func (w *world) again(p *process) {
 	if w.closing {
 		return
 	}
-	w.loom.after(w.loom.between(10*time.Millisecond, 3*time.Second), nil, "start", uint64(p.n), func() { //nolint:gosec // small
+	w.loom.after(w.loom.between(10*time.Millisecond, 3*time.Second), nil, "start", uint64(p.n), func() {
 		if p.life == nil && !w.closing {
 			w.start(p)
 		}

@@ -29,12 +29,12 @@ type Act struct {
 
 func (a Act) String() string { return fmt.Sprintf("%q@%v", a.Text, a.At.Round(time.Millisecond)) }
 
-func newActs(r *rand.Rand, until time.Duration) []Act {
+func newActs(r *rand.Rand, n int, until time.Duration) []Act {
 	var acts []Act
 	open := sessions[:1+r.IntN(len(sessions))]
 	commands := []string{"/stop", "/stop", "/status", "/new", "/new keep", "/compact", "/queue steer", "/queue collect", "/queue interrupt", "/queue followup"}
 	hurry := r.IntN(3) == 0
-	for i := range 3 + r.IntN(24) {
+	for i := range n {
 		a := Act{At: time.Duration(r.Int64N(int64(until))), Session: open[r.IntN(len(open))], Text: fmt.Sprintf("message %d", i), Twice: r.IntN(8) == 0}
 		if hurry { // many at once
 			a.At /= 10

@@ -33,6 +33,7 @@ const (
 	Step    Kind = "step"    // its clock is stepped
 	Down    Kind = "down"    // the server is away, and starts again
 	Full    Kind = "full"    // the journal has no room
+	Rules   Kind = "rules"   // what the gate decides by changes
 )
 
 // Fault happens at a time.
@@ -60,15 +61,19 @@ const DefaultSteps = 600_000
 
 // NewPlan is the plan of a seed.
 func NewPlan(seed uint64) Plan {
-	r := rand.New(rand.NewPCG(seed, 0x706c616e)) //nolint:gosec // no secret
+	r := rand.New(rand.NewPCG(seed, 0x706c616e))
 	p := Plan{
 		Seed: seed, Steps: DefaultSteps, Processes: 1 + r.IntN(3),
 		Turmoil: between(r, 30*time.Second, 6*time.Minute), Calm: r.IntN(6) == 0,
 	}
-	p.Acts = newActs(r, p.Turmoil)
-	kinds := []Kind{Kill, Kill, Kill, KillAll, Stop, Freeze, Freeze, Cut, Cut, Step, Step, Down, Full}
+	acts, faults := 3+r.IntN(24), r.IntN(16)
+	if r.IntN(12) == 0 { // a long one
+		acts, faults, p.Turmoil = acts*4, faults*4, p.Turmoil*4
+	}
+	p.Acts = newActs(r, acts, p.Turmoil)
+	kinds := []Kind{Kill, Kill, Kill, KillAll, Stop, Freeze, Freeze, Cut, Cut, Step, Step, Down, Full, Rules}
 	steps := []time.Duration{time.Hour, -time.Hour, 20 * time.Second, -20 * time.Second, 2 * time.Second, -2 * time.Second}
-	for range r.IntN(16) {
+	for range faults {
 		f := Fault{
 			At: time.Duration(r.Int64N(int64(p.Turmoil))), Kind: kinds[r.IntN(len(kinds))], Process: r.IntN(p.Processes),
 		}
@@ -79,7 +84,7 @@ func NewPlan(seed uint64) Plan {
 			f.For = min(between(r, 200*time.Millisecond, 15*time.Second), p.Turmoil-f.At)
 		case Step:
 			f.By = steps[r.IntN(len(steps))]
-		case Kill, KillAll, Stop:
+		case Kill, KillAll, Stop, Rules:
 		}
 		p.Faults = append(p.Faults, f)
 	}

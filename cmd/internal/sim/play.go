@@ -32,7 +32,7 @@ func play(p Plan, out io.Writer, tam tamper) Result {
 		w.outside.later(a.At, "act", func() { w.outside.act(a) })
 	}
 	for n, f := range p.Faults {
-		w.loom.after(f.At, nil, "fault", uint64(n), func() { w.strike(f) }) //nolint:gosec // small
+		w.loom.after(f.At, nil, "fault", uint64(n), func() { w.strike(f) })
 	}
 	w.loom.after(p.Turmoil, nil, "calm", 0, w.calm)
 	w.loom.run(p.Steps, p.Turmoil+quietTime, w.settled)

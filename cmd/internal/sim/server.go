@@ -93,7 +93,7 @@ func (s *server) append(e envelope.Event) (uint64, error) {
 	s.threads[e.Session] = s.threads[e.Session].Apply(stored)
 	s.w.trace.text(stored.ID)
 	s.w.trace.text(stored.Type())
-	s.w.trace.say(s.w.loom.now(), "#%d <-%d %s %s by %s", stored.Cursor, stored.Prev, stored.Session, stored.Type(), stored.Source)
+	s.w.trace.event(s.w.loom.now(), stored)
 	for _, service := range services {
 		if c := s.rings[service]; c.spec.RungBy(stored) {
 			s.deliverIn(s.w.loom.between(20*time.Microsecond, 300*time.Microsecond), c.add(s, stored))
@@ -233,7 +233,7 @@ func (s *server) backlog(service string, part func(envelope.Event) string) []env
 	for _, e := range newest {
 		all = append(all, e)
 	}
-	slices.SortFunc(all, func(a, b envelope.Event) int { return int(a.Cursor) - int(b.Cursor) }) //nolint:gosec // small
+	slices.SortFunc(all, func(a, b envelope.Event) int { return int(a.Cursor) - int(b.Cursor) })
 	return all
 }
 

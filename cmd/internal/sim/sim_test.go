@@ -20,7 +20,8 @@ var (
 	stepsFlag  = flag.Int("steps", DefaultSteps, "more occurrences in one history are a failure")
 	traceFlag  = flag.Bool("trace", false, "with -seed: print all that happens")
 	firstFlag  = flag.Uint64("first", 1, "play histories from this seed on")
-	seedsFlag  = flag.Uint64("seeds", 120, "how many")
+	seedsFlag  = flag.Uint64("seeds", 60, "how many")
+	twiceFlag  = flag.Bool("twice", false, "play each twice: both have to be the same, step by step")
 	forFlag    = flag.Duration("for", 0, "play as many as fit into this time instead")
 )
 
@@ -46,6 +47,11 @@ func TestSim(t *testing.T) {
 		p := NewPlan(seed)
 		p.Steps = *stepsFlag
 		r := history(t, p, nil, tamper{})
+		if *twiceFlag {
+			if again := history(t, p, nil, tamper{}); again.Sum != r.Sum {
+				t.Errorf("seed %d is not the same a second time: %016x with %d steps, then %016x with %d", seed, r.Sum, r.Steps, again.Sum, again.Steps)
+			}
+		}
 		if steps += r.Steps; r.Err == nil {
 			continue
 		}

@@ -42,7 +42,7 @@ func (t *trace) note(at time.Duration, o occurrence) {
 	if o.life != nil {
 		id = o.life.id
 	}
-	t.number(uint64(at)) //nolint:gosec // never negative
+	t.number(uint64(at))
 	t.text(o.what)
 	t.text(id)
 	t.number(o.n)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus/actor"
@@ -28,7 +29,8 @@ type world struct {
 	skewed    map[int]time.Duration // clocks that were stepped, by process
 	numbers   uint64                // of ids and bells
 	closing   bool
-	faults    []error // what was found wrong while it ran
+	rules     atomic.Int64 // version of what the gate decides by; also the dead read it
+	faults    []error      // what was found wrong while it ran
 	limits    delivery.Limits
 	key       ed25519.PrivateKey
 }
@@ -74,8 +76,8 @@ func (w *world) stored(e envelope.Event) { w.outside.heard(e) }
 // fate is chance that hangs on names alone: the same thing has the same fate, whenever it happens.
 func (w *world) fate(names ...any) *rand.Rand {
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, names...)                       // it never fails
-	return rand.New(rand.NewPCG(w.plan.Seed, h.Sum64())) //nolint:gosec // no secret
+	_, _ = fmt.Fprint(h, names...) // it never fails
+	return rand.New(rand.NewPCG(w.plan.Seed, h.Sum64()))
 }
 
 func keys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
@@ -112,6 +114,8 @@ func (w *world) strike(f Fault) {
 	case Down:
 		w.server.down = now + f.For
 		w.loom.after(f.For, nil, "server restart", 0, w.server.restart)
+	case Rules:
+		w.rules.Add(1)
 	case Full:
 		w.server.full = now + f.For
 	}

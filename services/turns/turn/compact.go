@@ -151,9 +151,9 @@ func (s State) compact(v machine.View, r Rules) machine.Step {
 		return step // a wait: the messages' turn must not be late because nobody looks while a summary is made
 	}
 	switch {
-	case v.Mine == c.Claim.Cursor && !v.Now.After(c.Claim.Deadline):
+	case v.Mine == c.Claim.Cursor:
 		return machine.Perform{Claim: c.Claim.Cursor, Deadline: c.Claim.Deadline}
-	case v.Mine != c.Claim.Cursor && v.Gone != c.Claim.Cursor:
+	case v.Gone != c.Claim.Cursor:
 		return machine.Held{Claim: c.Claim.Cursor, Worker: c.Claim.Worker, Since: c.Claim.At, Deadline: c.Claim.Deadline, Attempt: c.Claim.Attempt}
 	case c.Claim.Attempt >= compactAttempts:
 		return machine.Append{Cause: c.Cause, Tell: c.Claim.Worker, Body: turnv1.CompactionFailed{

@@ -42,7 +42,7 @@ func TestNextCompaction(t *testing.T) {
 		{name: "mine", bodies: bodies(two, alone), mine: 7, want: "perform 7"},
 		{name: "somebody else's", bodies: bodies(two, alone), want: "held 7"},
 		{name: "its owner is gone", bodies: bodies(two, alone), gone: 7, want: "compaction.started <- e7"},
-		{name: "its deadline has passed, mine", bodies: bodies(two, alone), mine: 7, at: time.Hour + 1, want: "compaction.started <- e7"},
+		{name: "its deadline has passed, mine", bodies: bodies(two, alone), mine: 7, at: time.Hour + 1, want: "perform 7"},
 		{name: "the last attempt is gone", bodies: bodies(two, compacting("m2/t", 3, "")), gone: 7, want: "compaction.failed <- e7 tell w1"},
 		{name: "the last but one", bodies: bodies(two, compacting("m2/t", 2, "")), gone: 7, want: "compaction.started <- e7"},
 

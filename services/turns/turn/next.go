@@ -235,14 +235,14 @@ func (s State) abandon() machine.Step {
 	return nil
 }
 
-// call is the step while a model call is claimed. A deadline that has passed ends the claim for its owner. Nobody else goes by
-// it here: it is of the owner's clock, which may be another one.
+// call is the step while a model call is claimed. Its deadline is of no interest here: it ends the effect, by a clock that nobody
+// sets, and whoever meets the claim has asked its owner.
 func (t *Turn) call(v machine.View, l Limits) machine.Step {
 	c := t.Claim
 	switch {
-	case v.Mine == c.Cursor && !v.Now.After(c.Deadline):
+	case v.Mine == c.Cursor:
 		return machine.Perform{Claim: c.Cursor, Deadline: c.Deadline}
-	case v.Mine != c.Cursor && v.Gone != c.Cursor:
+	case v.Gone != c.Cursor:
 		return machine.Held{Claim: c.Cursor, Worker: c.Worker, Since: c.At, Deadline: c.Deadline, Attempt: c.Attempt}
 	case c.Attempt >= l.Attempts:
 		return t.fail(turnv1.Exhausted, fmt.Sprintf(

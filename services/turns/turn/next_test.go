@@ -65,7 +65,7 @@ func TestNext(t *testing.T) {
 		{name: "a message", bodies: bodies(said), want: "turn.started <- m1"},
 		{name: "mine", bodies: running, mine: 2, want: "perform 2"},
 		{name: "mine at its deadline", bodies: running, mine: 2, at: time.Hour, want: "perform 2"},
-		{name: "mine past its deadline", bodies: running, mine: 2, at: time.Hour + 1, want: "turn.resumed <- e2"},
+		{name: "mine past its deadline", bodies: running, mine: 2, at: time.Hour + 1, want: "perform 2"},
 		{name: "an older claim was mine", bodies: running, mine: 1, want: "held 2"},
 		{name: "somebody else's", bodies: running, want: "held 2"},
 		{name: "an older claim's owner is gone", bodies: running, gone: 1, want: "held 2"},

@@ -128,7 +128,7 @@ func (k *checker) rest() {
 
 // CheckBusURL says what is wrong with the URL of a bus, or with one of several.
 func CheckBusURL(list string) error {
-	for _, one := range strings.Split(list, ",") {
+	for one := range strings.SplitSeq(list, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls":

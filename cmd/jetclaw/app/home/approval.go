@@ -18,20 +18,27 @@ import (
 func (h Home) ApprovalKey() (ed25519.PrivateKey, error) {
 	seed, err := h.approvalSeed()
 	if errors.Is(err, fs.ErrNotExist) {
-		_, key, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			return nil, fmt.Errorf("make the key of approvals: %w", err)
+		if err := h.makeApprovalKey(); err != nil {
+			return nil, err
 		}
-		if err := writeFile(h.approvalKey(), encoded(key.Seed())); err != nil {
-			return nil, fmt.Errorf("write the key of approvals: %w", err)
-		}
-		return key, h.publish(key)
+		seed, err = h.approvalSeed()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the key of approvals: %w", err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	return key, h.publish(key)
+}
+
+func (h Home) makeApprovalKey() error {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return fmt.Errorf("make the key of approvals: %w", err)
+	}
+	if err := makeFile(h.approvalKey(), encoded(key.Seed())); err != nil {
+		return fmt.Errorf("write the key of approvals: %w", err)
+	}
+	return nil
 }
 
 // publish writes the public half beside it, for executors.

@@ -98,18 +98,41 @@ func (h Home) Create() error {
 // writeFile replaces a file at once: a reader sees the old content or the new, and a crash or a power failure leaves one of
 // them. Once it has returned, that is the new one: a key that was used is not lost.
 func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	temp, err := beside(path, data)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// makeFile makes a file with a secret, unless one is there: of several processes that make it at the same time one does, and the
+// others have to read what that has written.
+func makeFile(path string, data []byte) error {
+	temp, err := beside(path, data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp) }()
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// beside writes data into a new file in the folder of path.
+func beside(path string, data []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
 }
 
 // syncDir makes names durable. Not every file system can, and not every system lets a folder be opened.

@@ -17,14 +17,10 @@ func (h Home) MCPIdentity(fresh func() (string, error)) (string, error) {
 	path := filepath.Join(h.Keys(), "mcp.age")
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		identity, err := fresh()
-		if err != nil {
-			return "", fmt.Errorf("make the key of MCP credentials: %w", err)
+		if err := makeIdentity(path, fresh); err != nil {
+			return "", err
 		}
-		if err := writeFile(path, []byte(identity+"\n")); err != nil {
-			return "", fmt.Errorf("write the key of MCP credentials: %w", err)
-		}
-		return identity, nil
+		data, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the key of MCP credentials: %w", err)
@@ -33,4 +29,15 @@ func (h Home) MCPIdentity(fresh func() (string, error)) (string, error) {
 		return "", fmt.Errorf("%s can be read by other users of this machine: remove it, and log in to MCP servers again", path)
 	}
 	return strings.TrimSpace(string(data)), nil
+}
+
+func makeIdentity(path string, fresh func() (string, error)) error {
+	identity, err := fresh()
+	if err != nil {
+		return fmt.Errorf("make the key of MCP credentials: %w", err)
+	}
+	if err := makeFile(path, []byte(identity+"\n")); err != nil {
+		return fmt.Errorf("write the key of MCP credentials: %w", err)
+	}
+	return nil
 }

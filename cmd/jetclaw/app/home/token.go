@@ -40,11 +40,10 @@ func (h Home) MakeMCPTokens() error {
 func tokenIn(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		token := rand.Text() + rand.Text()
-		if err := writeFile(path, []byte(token+"\n")); err != nil {
+		if err := makeFile(path, []byte(rand.Text()+rand.Text()+"\n")); err != nil {
 			return "", fmt.Errorf("write %s: %w", path, err)
 		}
-		return token, nil
+		data, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
