@@ -224,6 +224,14 @@ func TestRunElsewhere(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	alone, cancel := context.WithCancel(t.Context()) // a service whose key is all that it has leaves the topology alone
+	err = newEnv(t).Run(alone, Daemon{
+		Target: Target{Services: []string{"outbox"}}, NATS: Away{URL: url, Creds: filepath.Join(server.Home.Keys(), "outbox.nk")},
+		Ready:  func(Report) { cancel() },
+	})
+	if cancel(); err != nil {
+		t.Error(err)
+	}
 	if entries, err := os.ReadDir(other.Home.Data()); err != nil || len(entries) != 0 {
 		t.Errorf("a store was made: %v %v", entries, err)
 	}
@@ -258,13 +266,16 @@ func TestCreds(t *testing.T) {
 		}
 	}
 	write("turns.nk", string(seed)+"\n")
+	write("mine.nk", string(seed)+"\n")
 	write("intake.creds", "-----BEGIN NATS USER JWT-----\neyJ0.eyJq.c2ln\n------END NATS USER JWT------\n\n"+
 		"-----BEGIN USER NKEY SEED-----\n"+string(seed)+"\n------END USER NKEY SEED------\n")
 	write("outbox.nk", "hunter22")
 	for _, c := range []struct{ path, user, jwt, err string }{
 		{dir, "turns", "", ""},
 		{dir, "intake", "eyJ0.eyJq.c2ln", ""},
-		{filepath.Join(dir, "turns.nk"), "anybody", "", ""},
+		{filepath.Join(dir, "turns.nk"), "turns", "", ""},
+		{filepath.Join(dir, "turns.nk"), "admin", "", "is the key of turns"},
+		{filepath.Join(dir, "mine.nk"), "turns", "", ""},
 		{dir, "outbox", "", "holds no seed"},
 		{dir, "missing", "", "neither missing.nk nor missing.creds"},
 		{filepath.Join(dir, "nowhere"), "turns", "", "no such file"},

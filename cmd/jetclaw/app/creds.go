@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nkeys"
 
@@ -25,7 +27,8 @@ type identity struct {
 	jwt  string
 }
 
-// credsOf reads the identity of a user from a file, or from "<user>.nk" or "<user>.creds" in a folder. "" is none.
+// credsOf reads the identity of a user from a file, or from "<user>.nk" or "<user>.creds" in a folder. "" is none. A file that is
+// named after another user is that one's: who does not have the owner's key must not try to be the owner with its own.
 func credsOf(path, user string) (identity, error) {
 	if path == "" {
 		return identity{}, nil
@@ -35,7 +38,7 @@ func credsOf(path, user string) (identity, error) {
 		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %w", user, err)}
 	}
 	if !st.IsDir() {
-		return readCreds(path, user)
+		return fileOf(path, user)
 	}
 	for _, ext := range []string{".nk", ".creds"} {
 		id, err := readCreds(filepath.Join(path, user+ext), user)
@@ -45,6 +48,15 @@ func credsOf(path, user string) (identity, error) {
 	}
 	return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds neither %s.nk nor %s.creds: %w",
 		user, path, user, user, fs.ErrNotExist)}
+}
+
+func fileOf(path, user string) (identity, error) {
+	name := filepath.Base(path)
+	if name = strings.TrimSuffix(name, filepath.Ext(name)); name != user && slices.Contains(userNames(), name) {
+		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s is the key of %s, and each user has its own: name the folder "+
+			"with both, or start each by itself: %w", user, path, name, fs.ErrNotExist)}
+	}
+	return readCreds(path, user)
 }
 
 // readCreds takes an nkey seed, or a creds file of an operator-mode account. Errors never quote the content.

@@ -260,7 +260,7 @@ func (e Env) elsewhere(ctx context.Context, at Away, owner bool) (*group, error)
 		}
 		return e.told.track(user, c, err)
 	}
-	if owner {
+	if st, serr := os.Stat(at.Creds); owner && (at.Creds == "" || serr == nil && st.IsDir()) { // a file is one user's: a service's
 		g.owner, err = e.ownTopology(ctx, g.dial)
 	}
 	return g, err
