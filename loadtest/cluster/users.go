@@ -33,12 +33,6 @@ func (c *Cluster) users(ctx context.Context) (string, error) {
 	return keys + strings.Join(lines, ""), nil
 }
 
-// topology has the product bring about its streams and consumers.
-func (c *Cluster) topology(ctx context.Context) error {
-	_, err := c.ask(ctx, "topology", "apply", "--nats", c.URL(), "--creds", c.keys)
-	return err
-}
-
 // ask runs a short command as the operator.
 func (c *Cluster) ask(ctx context.Context, args ...string) (string, error) {
 	conf := c.o.Config

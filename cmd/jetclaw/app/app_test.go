@@ -227,7 +227,7 @@ func TestRunElsewhere(t *testing.T) {
 	alone, cancel := context.WithCancel(t.Context()) // a service whose key is all that it has leaves the topology alone
 	err = newEnv(t).Run(alone, Daemon{
 		Target: Target{Services: []string{"outbox"}}, NATS: Away{URL: url, Creds: filepath.Join(server.Home.Keys(), "outbox.nk")},
-		Ready:  func(Report) { cancel() },
+		Ready: func(Report) { cancel() },
 	})
 	if cancel(); err != nil {
 		t.Error(err)
