@@ -115,10 +115,10 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 			j.c.hooks.Appended(e, began, err)
 			return 0, err
 		}
-		if e.Prev = c.Last; !c.Known { // of several that are under way at once none may get through
-			if err := stagger(ctx, try); err != nil {
-				return 0, err
-			}
+		if err := c.Settle(ctx, try); err != nil {
+			return 0, err
+		}
+		if e.Prev = c.Last; !c.Known {
 			if e.Prev, err = j.Last(ctx, e.Session); err != nil {
 				return 0, err
 			}
@@ -132,9 +132,15 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	return 0, fault.New(fault.Busy, "append to %s: it changed %d times meanwhile; try again", e.Session, factTries)
 }
 
-// stagger waits for a moment by chance, the longer the more often: who collides at once with the same others does so again.
-func stagger(ctx context.Context, try int) error {
-	longest := min(time.Millisecond<<min(try, 6), longestStagger)
+// Settle waits before another try when the conflict came without a number: a write to the session is then under way and not yet
+// agreed on, and no new prev helps before it is. That may be one's own whose answer was lost, in a session where nothing else goes on,
+// and lasts as long as the copies need to agree. The wait is by chance, the longer the more often: who collides at once with the same
+// others does so again. With a number it returns at once.
+func (c *Conflict) Settle(ctx context.Context, try int) error {
+	if c.Known {
+		return nil
+	}
+	longest := min(time.Millisecond<<min(try, 10), longestSettle)
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -143,7 +149,7 @@ func stagger(ctx context.Context, try int) error {
 	}
 }
 
-const longestStagger = 40 * time.Millisecond
+const longestSettle = 400 * time.Millisecond
 
 // payload is an encoded body, or a reference to it.
 type payload struct {

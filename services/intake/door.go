@@ -66,7 +66,7 @@ func (s *Service) moved(ctx context.Context, m accessv1.Moved) error {
 // decideAccess appends what decide makes of the fold of accessv1.Session as it is, by compare-and-set: decide is asked again
 // when there was news meanwhile. Nil appends nothing.
 func (s *Service) decideAccess(ctx context.Context, decide func(access.State) (_ accessv1.Event, key string)) error {
-	for range submitTries {
+	for try := range submitTries {
 		st, cursor, err := s.access.Fold(ctx, accessv1.Session, 0)
 		if err != nil {
 			return err
@@ -76,7 +76,11 @@ func (s *Service) decideAccess(ctx context.Context, decide func(access.State) (_
 			return nil
 		}
 		_, err = s.journal.Append(ctx, envelope.Event{Session: accessv1.Session, Key: key, Prev: cursor, Body: body})
-		if _, lost := errors.AsType[*bus.Conflict](err); !lost {
+		news, lost := errors.AsType[*bus.Conflict](err)
+		if !lost {
+			return err
+		}
+		if err := news.Settle(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -134,7 +134,7 @@ func (s *Service) appendNew(ctx context.Context, in inbound) (Receipt, error) {
 // appendOnce appends behind a fold that does not know the key. The compare-and-set proves that the fold had no news.
 func (s *Service) appendOnce(ctx context.Context, in inbound) (Receipt, error) {
 	upto := s.cursors.of(in.session)
-	for range submitTries {
+	for try := range submitTries {
 		state, cursor, err := s.fold(ctx, in.session, upto)
 		if err != nil {
 			return Receipt{}, err
@@ -159,6 +159,9 @@ func (s *Service) appendOnce(ctx context.Context, in inbound) (Receipt, error) {
 		news, lost := errors.AsType[*bus.Conflict](err)
 		if !lost {
 			return s.appended(now, at, err)
+		}
+		if err := news.Settle(ctx, try); err != nil {
+			return Receipt{}, err
 		}
 		upto = news.Last // 0 when the journal did not say: the fold then asks
 	}

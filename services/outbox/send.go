@@ -85,7 +85,7 @@ func (s *Service) send(ctx context.Context, r SendRequest, now time.Time) (SendR
 	case <-ctx.Done():
 		return SendReceipt{}, fault.New(fault.Timeout, "send to %s: it was not its turn in time: %w", sid, context.Cause(ctx))
 	}
-	for range sendTries {
+	for try := range sendTries {
 		st, cursor, err := s.actor.Fold(ctx, sid, 0)
 		if err != nil {
 			return SendReceipt{}, err
@@ -98,7 +98,10 @@ func (s *Service) send(ctx context.Context, r SendRequest, now time.Time) (SendR
 		}
 		ev.Prev = cursor
 		at, err := s.conn.Journal().Append(ctx, ev)
-		if _, lost := errors.AsType[*bus.Conflict](err); lost {
+		if news, lost := errors.AsType[*bus.Conflict](err); lost {
+			if err := news.Settle(ctx, try); err != nil {
+				return SendReceipt{}, err
+			}
 			continue
 		}
 		if err != nil {
