@@ -273,6 +273,9 @@ func (e Env) limits() bus.Limits {
 	return l
 }
 
+// clusterTime is how long a start waits for a cluster that has no leader yet.
+const clusterTime = time.Minute
+
 // ownTopology brings the topology about where the key of its owner is. What could lose something it leaves to a person, and it takes
 // nothing away: another process may be configured with more than this one.
 func (e Env) ownTopology(ctx context.Context, dial dialer) (owner bool, err error) {
@@ -284,7 +287,11 @@ func (e Env) ownTopology(ctx context.Context, dial dialer) (owner bool, err erro
 	if err != nil {
 		return false, err
 	}
-	changes, err := bus.ApplyCarefully(ctx, admin.JetStream(), bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...))
+	tell := func(err error) { e.Log.Warn("the cluster does not answer yet", "error", err) }
+	topology := bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...)
+	changes, err := bus.UntilAnswered(ctx, clusterTime, tell, func() ([]bus.Change, error) {
+		return bus.ApplyCarefully(ctx, admin.JetStream(), topology)
+	})
 	if err != nil {
 		err = fmt.Errorf("apply the topology: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -90,7 +89,7 @@ A topology of a newer jetclaw is never taken back by an older one.`,
 	}
 	o.add(c)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "also what could lose something")
-	c.Flags().DurationVar(&o.wait, "wait", 2*time.Minute, "how long to wait until all copies are there")
+	c.Flags().DurationVar(&o.wait, "wait", 2*time.Minute, "how long to wait for the cluster, and then until all copies are there")
 	return c
 }
 
@@ -168,7 +167,8 @@ func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
 		if o.yes {
 			apply = bus.Apply
 		}
-		changes, err := untilAnswered(ctx, o.wait, func() ([]bus.Change, error) { return apply(ctx, admin.JetStream(), t) })
+		waiting := s.waitingFor("the cluster")
+		changes, err := bus.UntilAnswered(ctx, o.wait, waiting, func() ([]bus.Change, error) { return apply(ctx, admin.JetStream(), t) })
 		if risky, ok := errors.AsType[*bus.RiskError](err); ok {
 			return fmt.Errorf("%w\nsay --yes to do it all the same", risky)
 		}
@@ -185,14 +185,13 @@ func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
 	})
 }
 
-// untilAnswered repeats what nobody has answered: a cluster that has just been started, or has lost its leader, does so for some
-// seconds, and whoever starts everything at once meets it there. What was begun goes on where it stopped.
-func untilAnswered(ctx context.Context, within time.Duration, apply func() ([]bus.Change, error)) ([]bus.Change, error) {
-	for until := time.Now().Add(within); ; {
-		changes, err := apply()
-		silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout)
-		if !silent || ctx.Err() != nil || time.Now().After(until) {
-			return changes, err
+// waitingFor says on stderr what is waited for, and says the same only once.
+func (s *shell) waitingFor(what string) func(error) {
+	last := ""
+	return func(err error) {
+		if now := err.Error(); now != last {
+			last = now
+			fmt.Fprintf(s.err, "waiting for %s: %s\n", what, now)
 		}
 	}
 }
