@@ -20,7 +20,7 @@ func TestUsage(t *testing.T) {
 		"events --since yesterday":     "neither a cursor (4711) nor a duration",
 		"version --jsn":                "did you mean --json?",
 		"run --target truns":           `there is no target "truns"; did you mean "turns"?`,
-		"run --creds x":                "--creds goes with --nats",
+		"run --creds x":                "go with --nats",
 		"chat --session ../../etc hi":  "--session",
 		"events --session main.x.y=.z": "--session",
 
