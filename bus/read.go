@@ -116,6 +116,41 @@ type streamInfo struct {
 	State   jetstream.StreamState `json:"state"`
 	Created time.Time             `json:"created"`
 	Error   *jetstream.APIError   `json:"error"`
+	Cluster struct {
+		Replicas []struct {
+			Offline bool          `json:"offline"`
+			Active  time.Duration `json:"active"` // since the leader has heard from it
+		} `json:"replicas"`
+	} `json:"cluster"` // empty for a stream with one copy
+}
+
+// soon is how lately a leader must have heard from a copy for that one to follow no other: a copy that hears nothing waits for 4 s at
+// least before it asks to be elected.
+const soon = 3 * time.Second
+
+// leads says whether nobody else can lead the stream: a majority of the copies, the leader's among them, was heard from lately.
+func (i streamInfo) leads() bool {
+	with := 1
+	for _, r := range i.Cluster.Replicas {
+		if !r.Offline && r.Active < soon {
+			with++
+		}
+	}
+	return 2*with > len(i.Cluster.Replicas)+1
+}
+
+// Current says whether what the journal's leader says now can be believed to be all. One that is cut off from the other servers does
+// not know for seconds that it leads no more, and has none of what is acknowledged meanwhile. Who is about to say that
+// something does not exist asks first, and looks once more; fault.Unavailable: ask again later.
+func (j *Journal) Current(ctx context.Context) error {
+	info, err := j.c.streamInfo(ctx, subject.Journal)
+	if err != nil {
+		return err
+	}
+	if !info.leads() {
+		return fault.New(fault.Unavailable, "the NATS server that leads the journal is cut off from the others: what it has may not be all")
+	}
+	return nil
 }
 
 func (c *Conn) streamInfo(ctx context.Context, stream string) (streamInfo, error) {

@@ -95,7 +95,9 @@ func (h *history) called(e envelope.Event, b callv1.Event) {
 		if c == nil {
 			return
 		}
-		if c.attempts == 0 || b.Attempt != c.attempts {
+		switch {
+		case c.attempts == 0 && b.Attempt == 0 && b.Outcome == callv1.Refused: // before a claim: nothing ran
+		case c.attempts == 0 || b.Attempt != c.attempts:
 			h.say(Wrong, e, "the outcome of attempt %d of call %s, of which %d were claimed", b.Attempt, b.Call, c.attempts)
 		}
 		c.done, c.outcome = true, b.Outcome

@@ -71,12 +71,13 @@ func TestCallsThatKeepTheirPromises(t *testing.T) {
 	s.sent("a4").started("a4").stepped("a4", "now", "").dispatched("a4").begun("a4", 1).begun("a4", 2).ran("a4", 2, callv1.OK).continued(2, "a4").rest("a4")
 	s.sent("a5").started("a5").stepped("a5", "exec", "line a5").denied("a5").continued(2, "a5").rest("a5")
 	called(s, "a6", callv1.Refused)
+	s.sent("a7").started("a7").stepped("a7", "write_file", "line a7").dispatched("a7").ran("a7", 0, callv1.Refused).continued(2, "a7").rest("a7") // its server is gone
 	v := judge.Judge(s.evidence)
 	if len(v.Violations) != 0 {
 		t.Fatalf("violations: %+v", v.Violations)
 	}
 	c := v.Counts
-	if c.Calls != 6 || c.Again != 1 || c.Outcomes["ok"] != 2 || c.Outcomes["unknown"] != 2 || c.Outcomes["denied"] != 1 || c.Outcomes["refused"] != 1 {
+	if c.Calls != 7 || c.Again != 1 || c.Outcomes["ok"] != 2 || c.Outcomes["unknown"] != 2 || c.Outcomes["denied"] != 1 || c.Outcomes["refused"] != 2 {
 		t.Errorf("counts %+v", c)
 	}
 }
@@ -99,6 +100,7 @@ func TestEachBrokenPromiseOfACallIsFound(t *testing.T) {
 		{"claimed undecided", judge.Wrong, "nobody has decided", asked("write_file").begun("a", 1).ran("a", 1, callv1.OK).continued(2, "a").rest("a").wrote("line a", 1)},
 		{"an attempt left out", judge.Wrong, "attempt 2 of call c is claimed after 0", asked("now").dispatched("a").begun("a", 2).ran("a", 2, callv1.OK).continued(2, "a").rest("a").wrote("line a", 1)},
 		{"an outcome of another attempt", judge.Wrong, "the outcome of attempt 2", asked("now").dispatched("a").begun("a", 1).ran("a", 2, callv1.OK).continued(2, "a").rest("a").wrote("line a", 1)},
+		{"an outcome without a claim", judge.Wrong, "the outcome of attempt 0", asked("now").dispatched("a").ran("a", 0, callv1.OK).continued(2, "a").rest("a")},
 		{"two outcomes", judge.Doubled, "which is done", asked("now").dispatched("a").begun("a", 1).ran("a", 1, callv1.OK).ran("a", 1, callv1.OK).continued(2, "a").rest("a").wrote("line a", 1)},
 		{"dispatched twice", judge.Doubled, "dispatched again", asked("now").dispatched("a").dispatched("a").begun("a", 1).ran("a", 1, callv1.OK).continued(2, "a").rest("a").wrote("line a", 1)},
 		{"nobody asked", judge.Wrong, "nobody has asked for", newCalls().sent("a").started("a").dispatched("a").rest("a")},

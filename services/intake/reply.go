@@ -105,11 +105,15 @@ func (s *Service) lookUp(ctx context.Context, t topic) (*outcome, error) {
 }
 
 func (s *Service) fromJournal(ctx context.Context, t topic) (*outcome, error) {
-	state, _, err := s.folder.Fold(ctx, t.session, 0)
+	state, it, ok, err := s.find(ctx, t)
+	if err == nil && !ok { // somebody has a 202 for it: before it is denied the journal has to be all there
+		if err = s.journal.Current(ctx); err == nil {
+			state, it, ok, err = s.find(ctx, t)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	it, ok := state.Find(t.id)
 	switch {
 	case !ok:
 		return nil, fault.New(fault.NotFound, "there is no message %s in %s", t.id, t.session)
@@ -122,6 +126,15 @@ func (s *Service) fromJournal(ctx context.Context, t topic) (*outcome, error) {
 		return s.outcomeAt(ctx, it.Outcome, it.Status)
 	}
 	return s.outcomeAt(ctx, it.Cursor, it.Status)
+}
+
+func (s *Service) find(ctx context.Context, t topic) (thread.State, thread.Item, bool, error) {
+	state, _, err := s.folder.Fold(ctx, t.session, 0)
+	if err != nil {
+		return state, thread.Item{}, false, err
+	}
+	it, ok := state.Find(t.id)
+	return state, it, ok, nil
 }
 
 func (s *Service) outcomeAt(ctx context.Context, cursor uint64, status thread.Status) (*outcome, error) {

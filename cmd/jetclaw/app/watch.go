@@ -27,20 +27,24 @@ func (w *watch) subscribe() <-chan struct{} {
 	return ch
 }
 
-// Run looks until ctx ends.
+// Run looks until ctx ends. A change is told once two looks have seen the same: a file that is being written may say for a moment
+// that there is no server at all.
 func (w *watch) Run(ctx context.Context) error {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(watchEvery / 2)
 	defer tick.Stop()
-	for last := w.look(); ; {
+	told := w.look()
+	for before := told; ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if now := w.look(); now != last {
-			last = now
+		now := w.look()
+		if now == before && now != told {
+			told = now
 			w.tell()
 		}
+		before = now
 	}
 }
 
