@@ -67,8 +67,9 @@
 // # What a claim's owner is asked
 //
 // Whoever meets another's claim naks the bell; when it comes again it asks worker.<service>.<instance> about the session
-// and the claim, not the part. Busy: nak. Free, a passed deadline, or nobody there twice a second apart: take over, on a
-// fold read up to the journal's last event. Silence proves nothing before the claim is AckWait·2^attempt old and its owner
-// has said nothing for AckWait; absence nothing within 4 s of the asker's own reconnect, as everybody else has lost the
-// bus too.
+// and the claim, not the part. Busy: nak, also past the claim's deadline, which was written by another clock: who lives and
+// works on it is never taken over. Free, or nobody there twice a second apart: take over, on a fold read up to the journal's
+// last event. Silence proves nothing before the owner has said nothing for AckWait·2^attempt, as the asker's monotonic clock
+// counts, or for AckWait once the claim is that old or its deadline has passed; absence nothing within 4 s of the asker's own
+// reconnect, as everybody else has lost the bus too.
 package actor
