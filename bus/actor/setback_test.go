@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,17 +11,17 @@ import (
 
 func TestAClockThatIsSetBackIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ahead time.Duration
+		var ahead atomic.Int64
 		var seen []time.Duration
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			watchClock(ctx, func() time.Time { return time.Now().Add(ahead) }, func(by time.Duration) { seen = append(seen, by) })
+			watchClock(ctx, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, func(by time.Duration) { seen = append(seen, by) })
 		}()
 		for _, to := range []time.Duration{0, time.Second, time.Hour, -time.Hour, -time.Hour - setBack, 0, -time.Minute} {
 			synctest.Wait()
-			ahead = to
+			ahead.Store(int64(to))
 			time.Sleep(2 * extendEvery)
 		}
 		cancel()
