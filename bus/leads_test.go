@@ -10,7 +10,7 @@ import (
 func TestLeads(t *testing.T) {
 	for said, want := range map[string]bool{
 		`{}`: true,
-		`{"cluster":{"leader":"n1","replicas":[{"name":"n2","active":900000000},{"name":"n3","active":1000000}]}}`:                   true,
+		`{"cluster":{"leader":"n1","replicas":[{"name":"n2","active":900000000},{"name":"n3","active":1000000}]}}`:                    true,
 		`{"cluster":{"leader":"n1","replicas":[{"name":"n2","active":900000000},{"name":"n3","offline":true,"active":60000000000}]}}`: true,
 		`{"cluster":{"leader":"n1","replicas":[{"name":"n2","active":3500000000},{"name":"n3","active":3100000000}]}}`:                false,
 		`{"cluster":{"leader":"n1","replicas":[{"name":"n2","offline":true,"active":1},{"name":"n3","offline":true,"active":1}]}}`:    false,
