@@ -3,7 +3,7 @@
 // calls of one step run side by side. The part "" is all calls, one after the other: it takes on what has lost its own bell.
 //
 //	dispatched ──started{1}──► open ──completed──► gone
-//	                            │  owner gone, or past the deadline:
+//	                            │  owner gone (it is asked, also past the deadline, which is of its clock):
 //	                            ├── may be repeated: started{n+1}
 //	                            └── else: completed{unknown}
 //	turn.cancelled: open ──completed{cancelled}──► gone; what was not started is dropped
