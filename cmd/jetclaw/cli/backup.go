@@ -163,8 +163,10 @@ func (s *shell) restoreCommand() *cobra.Command {
 no daemon or conversation may have meanwhile. Interrupted, it has changed nothing.
 
 With --nats it goes to a cluster instead, in the place of a journal that is empty, while no service runs there; the key of the
-user admin is needed. It gets as many copies as bus.replicas says, else as the empty journal there has. The way back is
-"jetclaw backup" with remote.url, and a restore into a home.
+user admin is needed. It gets as many copies as bus.replicas says, else as the empty journal there has. A cluster that has
+just been started may refuse a stream ("no responders"): run it again; a restore there that failed may have left streams behind,
+which "jetclaw topology apply --yes" brings to their copies. The way back is "jetclaw backup" with remote.url, and a restore
+into a home.
 
 Restore only what you trust: checksums find damage, not malice, and who may talk to your agents is in a backup, too.
 
