@@ -87,7 +87,7 @@ func (g *gate) write() {
 	defer cancel()
 	for wait := againIn; ; wait *= 2 {
 		g.lim.dirty = false
-		begun, now := slices.Clone(g.lim.begun), time.Now()
+		begun, now := slices.Clone(g.lim.begun), time.Now() // before the shared clock, as learn has it the other way round
 		if now.Before(b.away) {
 			g.lim.told(begun)
 			return
@@ -150,8 +150,8 @@ func (g *gate) look() {
 
 // learn takes in a page that was asked for at a time. The caller holds mu.
 func (g *gate) learn(page []byte, revision uint64, asked time.Time) {
-	now := time.Now()
-	news, err := g.board.ledger.read(page, revision, asked, now, g.board.store.Now())
+	wall, now := g.board.store.Now(), time.Now() // in this order: what happened between the two counts for nobody
+	news, err := g.board.ledger.read(page, revision, asked, now, wall)
 	if err != nil {
 		g.board.log.Warn("what other processes have called cannot be read", "error", err)
 	}

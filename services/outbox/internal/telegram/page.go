@@ -17,18 +17,19 @@ type page struct {
 	By map[string]tally `json:"by,omitempty"` // by process; one that has ended is forgotten when its calls count no more
 }
 
-// tally is what one process has called. Ages are of ends, oldest first; below zero for calls that have not ended.
+// tally is what one process has called. Ages are of ends, oldest first; below zero for calls that have not ended. Names are short, as
+// a minute may hold calls in 1,800 groups, and a value of the bus has 64 KiB at most.
 type tally struct {
-	All   []int64             `json:"all,omitempty"`
-	Chats map[int64]chatTally `json:"chats,omitempty"`
+	All   []int64             `json:"a,omitempty"`
+	Chats map[int64]chatTally `json:"c,omitempty"`
 }
 
 // chatTally is what it has called in one chat.
 type chatTally struct {
-	All   []int64 `json:"all,omitempty"`
-	Group []int64 `json:"group,omitempty"`
-	Edits []int64 `json:"edits,omitempty"`
-	Held  int64   `json:"held,omitempty"` // from At on
+	All   []int64 `json:"a,omitempty"`
+	Group []int64 `json:"g,omitempty"`
+	Edits []int64 `json:"e,omitempty"`
+	Held  int64   `json:"h,omitempty"` // from At on
 }
 
 func (c chatTally) empty() bool { return len(c.All)+len(c.Group)+len(c.Edits) == 0 && c.Held <= 0 }
@@ -128,7 +129,7 @@ func (l *limiter) tally(now time.Time) tally {
 	for id, c := range l.chats {
 		own := chatTally{
 			All: c.all.tally(l.limits.Chat, now), Group: c.group.tally(l.limits.Group, now), Edits: c.edits.tally(l.editLimit(id), now),
-			Held: max(c.held.Sub(now), 0).Milliseconds(),
+			Held: (max(c.held.Sub(now), 0) + time.Millisecond - 1).Milliseconds(),
 		}
 		if !own.empty() {
 			t.Chats[id] = own

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/jetclaw/jetclaw/bus"
 )
 
 // town is several processes that speak for one bot, in made-up time: calls and pages take a while to arrive.
@@ -251,6 +253,21 @@ func TestPageForgets(t *testing.T) {
 	q := w.proc(0)
 	if news, err := q.book.read([]byte("{"), w.revision+1, w.now, w.now, w.now); !news || err == nil || len(q.book.others) > 0 {
 		t.Errorf("%t, %v", news, err)
+	}
+}
+
+// TestPageIsAValue of the bus also when every call of a minute goes to another group.
+func TestPageIsAValue(t *testing.T) {
+	w := newTown(Limits{}, prompt)
+	p, q := w.proc(0), w.proc(0)
+	for id := range int64(1000) {
+		p.ask("", -1_002_000_000_000-id, false)
+		q.ask("", -1_003_000_000_000-id, false)
+	}
+	w.run(at(59 * time.Second))
+	w.kept(t, 0)
+	if len(w.calls) < 1700 || len(w.page) < 50_000 || len(w.page) > bus.MaxValue {
+		t.Errorf("%d calls, %d bytes", len(w.calls), len(w.page))
 	}
 }
 
