@@ -20,8 +20,8 @@ type Store interface {
 const (
 	askTime  = time.Second            // of one question to the store
 	lookTime = 250 * time.Millisecond // of a question that a decision waits for
-	tellTime = 3 * time.Second        // for a page to be written; then its calls are made all the same
-	awayTime = 15 * time.Second       // how long the store is then left alone
+	tellTime = 5 * time.Second        // for a page to be written; then its calls are made all the same
+	awayTime = 10 * time.Second       // how long the store is then left alone
 	againIn  = 2 * time.Millisecond   // until the store is asked again, doubled each time
 )
 

@@ -35,7 +35,7 @@ type chatTally struct {
 func (c chatTally) empty() bool { return len(c.All)+len(c.Group)+len(c.Edits) == 0 && c.Held <= 0 }
 
 // flight is how long the others count a call that has not ended, if nothing more is heard of its process: it may have died.
-const flight = 3 * time.Second
+const flight = 5 * time.Second
 
 // ledger is the page as one process knows it. It has no clock and no lock, as the limiter, and does not see the store.
 type ledger struct {
