@@ -23,6 +23,7 @@ const (
 	tellTime = 5 * time.Second        // for a page to be written; then its calls are made all the same
 	awayTime = 10 * time.Second       // how long the store is then left alone
 	againIn  = 2 * time.Millisecond   // until the store is asked again, doubled each time
+	againMax = 200 * time.Millisecond
 )
 
 // errLags: the copy of the store that has answered does not have yet what others have written.
@@ -85,7 +86,7 @@ func (g *gate) write() {
 	b := g.board
 	ctx, cancel := context.WithTimeout(context.Background(), tellTime)
 	defer cancel()
-	for wait := againIn; ; wait *= 2 {
+	for wait := againIn; ; wait = min(2*wait, againMax) {
 		g.lim.dirty = false
 		begun, now := slices.Clone(g.lim.begun), time.Now() // before the shared clock, as learn has it the other way round
 		if now.Before(b.away) {
