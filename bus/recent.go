@@ -49,7 +49,7 @@ func (r *Recent) put(cursor uint64, e recent) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old, ok := r.events.Get(cursor); ok && old.subject == "" {
+	if old, ok := r.events.Peek(cursor); ok && old.subject == "" {
 		return // decoded is better than stored
 	}
 	r.events.Put(cursor, e, bytes)
@@ -69,5 +69,5 @@ func (r *Recent) get(cursor uint64) (recent, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.events.Get(cursor)
+	return r.events.Peek(cursor) // the newest are read, whoever has read them before
 }

@@ -98,7 +98,7 @@ func (f *folds[S]) keep(s session.ID, at *folded[S]) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if old, ok := f.kept.Get(s); ok && old.cursor > at.cursor {
+	if old, ok := f.kept.Peek(s); ok && old.cursor > at.cursor {
 		return
 	}
 	f.kept.Put(s, *at, at.bytes)

@@ -41,6 +41,15 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.value, true
 }
 
+// Peek is the value of a key, which does not count as used: it leaves the order alone.
+func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
+	e, ok := c.index[key]
+	if !ok {
+		return value, false
+	}
+	return e.value, true
+}
+
 // Put sets the value of a key, which counts as used, and drops what is too much.
 func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	e, ok := c.index[key]

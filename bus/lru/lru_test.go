@@ -53,6 +53,14 @@ func TestAgainstAList(t *testing.T) {
 					t.Fatalf("%d is %d, %t, not %d, %t", k, v, ok, e.value, there)
 				}
 			},
+			"peek": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				v, ok := c.Peek(k)
+				at := slices.IndexFunc(list, func(e entry) bool { return e.key == k })
+				if ok != (at >= 0) || ok && v != list[at].value {
+					t.Fatalf("%d is %d, %t: %v", k, v, ok, list)
+				}
+			},
 			"delete": func(t *rapid.T) {
 				k := key.Draw(t, "key")
 				c.Delete(k)
