@@ -60,7 +60,7 @@ func (c *Conn) SaveSnapshot(ctx context.Context, s session.ID, snap Snapshot) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.snapshotSubject(s), Data: data})
+	_, _, err = c.publishAgain(ctx, &nats.Msg{Subject: c.snapshotSubject(s), Data: data})
 	if errors.Is(err, nats.ErrMaxPayload) {
 		c.log.Debug("snapshot not kept", "session", s, "bytes", len(data))
 		return nil
@@ -74,7 +74,7 @@ func (c *Conn) SaveSnapshot(ctx context.Context, s session.ID, snap Snapshot) er
 // DropSnapshot removes the service's snapshot of a session.
 func (c *Conn) DropSnapshot(ctx context.Context, s session.ID) error {
 	m := &nats.Msg{Subject: c.snapshotSubject(s), Header: nats.Header{"KV-Operation": {"DEL"}}}
-	if _, err := c.js.PublishMsg(ctx, m); err != nil {
+	if _, _, err := c.publishAgain(ctx, m); err != nil {
 		return fmt.Errorf("drop snapshot of %s: %w", s, err)
 	}
 	return nil

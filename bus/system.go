@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ func (c *Conn) AppendSystem(ctx context.Context, item, verb string, body any, pr
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	ack, err := c.js.PublishMsg(ctx, &nats.Msg{
+	ack, err := c.publish(ctx, &nats.Msg{
 		Subject: subject.OfSystem(c.service, item, verb), Data: data,
 		Header: nats.Header{
 			envelope.HeaderID:                       {nuid.Next()},
@@ -57,8 +56,8 @@ func (c *Conn) AppendSystem(ctx context.Context, item, verb string, body any, pr
 		},
 	})
 	if err != nil {
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant) {
-			return 0, &Conflict{}
+		if c, lost := conflictOf(err); lost {
+			return 0, c
 		}
 		return 0, fault.New(fault.Unavailable, "tell %s of %s: %w", verb, item, err)
 	}
