@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
@@ -17,25 +18,55 @@ const batchBytes = 8 << 20 // a batch is in memory as a whole
 func (c *Conn) batch(ctx context.Context, stream string, n int, opts ...jetstreamext.GetBatchOpt) ([]*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	seq, err := jetstreamext.GetBatch(ctx, c.js, stream, n, append(opts, jetstreamext.GetBatchMaxBytes(batchBytes))...)
+	opts = append(opts, jetstreamext.GetBatchMaxBytes(batchBytes))
+	msgs, _, err := again(ctx, c, directGet(stream), func(ctx context.Context) ([]*jetstream.RawStreamMsg, error) {
+		msgs, err := gather(jetstreamext.GetBatch(ctx, c.js, stream, n, opts...))
+		if len(msgs) == 0 && err == nil { // else what has come is a part that can be gone on from
+			err = ctx.Err()
+		}
+		return msgs, err
+	})
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "%w", err)
+		return nil, fault.New(unanswered(err), "messages of %s: %w", stream, err)
 	}
-	var msgs []*jetstream.RawStreamMsg
+	return msgs, nil
+}
+
+// lasts reads the last message of each subject that matches a filter, all of them, by one direct get.
+func (c *Conn) lasts(ctx context.Context, stream string, filters []string, opts ...jetstreamext.GetLastForOpt) ([]*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	msgs, _, err := again(ctx, c, directGet(stream), func(ctx context.Context) ([]*jetstream.RawStreamMsg, error) {
+		msgs, err := gather(jetstreamext.GetLastMsgsFor(ctx, c.js, stream, filters, opts...))
+		if err == nil {
+			err = ctx.Err() // what has come may be a part
+		}
+		return msgs, err
+	})
+	if err != nil {
+		return nil, fault.New(unanswered(err), "last messages of %s: %w", stream, err)
+	}
+	return msgs, nil
+}
+
+func directGet(stream string) string { return apiRoot + "DIRECT.GET." + stream }
+
+// gather reads what comes. The library does not tell when that ends with its context instead of an answer.
+func gather(seq iter.Seq2[*jetstream.RawStreamMsg, error], err error) (msgs []*jetstream.RawStreamMsg, _ error) {
+	if err != nil {
+		return nil, err
+	}
 	for m, err := range seq {
 		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			return msgs, nil
+			break
 		}
 		if err != nil {
-			return nil, fault.New(fault.Unavailable, "%w", err)
+			return nil, err
 		}
 		if err := placed(m); err != nil {
-			return nil, fault.New(fault.Internal, "%w", err)
+			return nil, err
 		}
 		msgs = append(msgs, m)
-	}
-	if len(msgs) == 0 { // the server says so when there are none: this question was lost, and the library does not tell
-		return nil, fault.New(fault.Timeout, "no answer in time to a question for messages of %s", stream)
 	}
 	return msgs, nil
 }

@@ -2,11 +2,10 @@ package bus
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
-	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
@@ -17,24 +16,12 @@ func (j *Journal) Before(ctx context.Context, s session.ID, cursor uint64) (uint
 	if cursor <= 1 {
 		return 0, nil
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-	}
-	lasts, err := jetstreamext.GetLastMsgsFor(ctx, j.c.js, subject.Journal, []string{subject.OfSession(s)},
-		jetstreamext.GetLastMsgsUpToSeq(cursor-1))
+	lasts, err := j.c.lasts(ctx, subject.Journal, []string{subject.OfSession(s)}, jetstreamext.GetLastMsgsUpToSeq(cursor-1))
 	if err != nil {
-		return 0, fault.New(fault.Unavailable, "what %s has before %d: %w", s, cursor, err)
+		return 0, fmt.Errorf("what %s has before %d: %w", s, cursor, err)
 	}
 	before := uint64(0)
-	for m, err := range lasts { // the last one of each subject
-		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			break
-		}
-		if err != nil {
-			return 0, fault.New(fault.Unavailable, "what %s has before %d: %w", s, cursor, err)
-		}
+	for _, m := range lasts { // the last one of each subject
 		before = max(before, m.Sequence)
 	}
 	return before, nil

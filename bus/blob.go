@@ -48,7 +48,7 @@ func (c *Conn) putBlob(ctx context.Context, s session.ID, data []byte, prev uint
 	sum := sha256.Sum256(data)
 	digest = hex.EncodeToString(sum[:])
 	var mine *jetstream.ObjectInfo // once its chunks are there
-	for range blobTries {
+	for try := range blobTries {
 		v, err := c.blobVersion(ctx, blobName(s, digest))
 		switch {
 		case err != nil:
@@ -65,8 +65,12 @@ func (c *Conn) putBlob(ctx context.Context, s session.ID, data []byte, prev uint
 			}
 			err = c.describe(ctx, v, held(*mine, prev))
 		}
-		if !errors.Is(err, errOvertaken) {
+		news, overtaken := errors.AsType[*Conflict](err)
+		if !overtaken {
 			return digest, err
+		}
+		if err := news.Settle(ctx, try); err != nil {
+			return "", err
 		}
 	}
 	return "", fault.New(fault.Busy, "object %s: it changed %d times meanwhile; try again", blobName(s, digest), blobTries)
@@ -89,13 +93,14 @@ func (c *Conn) putChunks(ctx context.Context, name string, data []byte, sum [sha
 }
 
 func (c *Conn) putObject(ctx context.Context, subj string, h nats.Header, data []byte) (uint64, error) {
-	ack, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: subj, Header: h, Data: data})
+	ack, err := c.publish(ctx, &nats.Msg{Subject: subj, Header: h, Data: data})
+	if news, lost := conflictOf(err); lost {
+		return 0, news
+	}
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
 		return ack.Sequence, nil
-	case errors.As(err, &api) && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant):
-		return 0, errOvertaken
 	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
 		return 0, fault.New(fault.Full, "the object store has no room (%s): free disk space or raise bus.max_bytes", api.Description)
 	}

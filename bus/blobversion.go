@@ -72,9 +72,6 @@ func held(info jetstream.ObjectInfo, prev uint64) jetstream.ObjectInfo {
 // blobTries is how often a description may change while somebody wants to write it.
 const blobTries = 8
 
-// errOvertaken says that an object is described anew since it was looked at.
-var errOvertaken = errors.New("the object has changed meanwhile")
-
 // blobVersion reads how an object is described now. A description that cannot be read is as good as none.
 func (c *Conn) blobVersion(ctx context.Context, name string) (version, error) {
 	v := version{name: name}
@@ -82,7 +79,7 @@ func (c *Conn) blobVersion(ctx context.Context, name string) (version, error) {
 	if err != nil {
 		return v, fault.New(fault.Unavailable, "object %s: %w", name, err)
 	}
-	if m.Header.Get("Status") == "" {
+	if found(m.Header) {
 		if v.seq, err = strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64); err != nil {
 			return v, fault.New(fault.Internal, "object %s: an answer without its sequence: %w", name, err)
 		}
@@ -107,7 +104,8 @@ func described(data []byte) (info jetstream.ObjectInfo) {
 	return info
 }
 
-// describe adds a description, which is the one that counts from now on, unless somebody else has. Those before it stay until the purge.
+// describe adds a description, which is the one that counts from now on, unless somebody else has: *Conflict. Those before it stay
+// until the purge.
 func (c *Conn) describe(ctx context.Context, v version, info jetstream.ObjectInfo) error {
 	_, err := c.swap(ctx, v, info)
 	return err
@@ -119,7 +117,7 @@ func (c *Conn) swap(ctx context.Context, v version, info jetstream.ObjectInfo) (
 		return 0, err
 	}
 	seq, err = c.putObject(ctx, metaSubject(v.name), nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(v.seq, 10)}}, meta)
-	if err != nil && !errors.Is(err, errOvertaken) {
+	if _, overtaken := errors.AsType[*Conflict](err); err != nil && !overtaken {
 		err = fmt.Errorf("object %s: %w", v.name, err)
 	}
 	return seq, err
@@ -146,7 +144,7 @@ func (c *Conn) holdFiles(ctx context.Context, s session.ID, body envelope.Body, 
 
 // holdFile holds a file as of prev, unless it is held since the tombstone.
 func (c *Conn) holdFile(ctx context.Context, s session.ID, digest string, stone, prev uint64) error {
-	for range blobTries {
+	for try := range blobTries {
 		v, err := c.blobVersion(ctx, blobName(s, digest))
 		switch {
 		case err != nil:
@@ -156,7 +154,12 @@ func (c *Conn) holdFile(ctx context.Context, s session.ID, digest string, stone,
 		case v.prev() >= stone:
 			return nil
 		}
-		if err := c.describe(ctx, v, held(v.info, prev)); !errors.Is(err, errOvertaken) {
+		err = c.describe(ctx, v, held(v.info, prev))
+		news, overtaken := errors.AsType[*Conflict](err)
+		if !overtaken {
+			return err
+		}
+		if err := news.Settle(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -71,9 +71,12 @@ func (c *Conn) catalog(ctx context.Context, filter string) (map[string][]byte, e
 	return all, nil
 }
 
-// put stores one value of a KV bucket, and returns its revision.
+// put stores one value of a KV bucket, and returns its revision; *Conflict when it was to follow another one.
 func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []byte) (revision uint64, err error) {
-	ack, err := c.js.PublishMsg(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
+	ack, err := c.publish(ctx, &nats.Msg{Subject: at, Header: h, Data: value})
+	if news, lost := conflictOf(err); lost {
+		return 0, news
+	}
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
@@ -82,10 +85,8 @@ func (c *Conn) put(ctx context.Context, what, at string, h nats.Header, value []
 		return 0, fault.New(fault.Full, "store %s: its bucket has no room (%s)", what, api.Description)
 	case errors.Is(err, context.Canceled):
 		return 0, fmt.Errorf("store %s: %w", what, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return 0, fault.New(fault.Timeout, "store %s: %w", what, err)
 	}
-	return 0, fault.New(fault.Unavailable, "store %s: %w", what, err)
+	return 0, fault.New(unanswered(err), "store %s: %w", what, err)
 }
 
 // DropCatalog takes away what an executor offers; nothing to take away is no error.

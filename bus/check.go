@@ -155,24 +155,26 @@ func (c *Conn) askWhoAmI(ctx context.Context) (*nats.Msg, error) {
 	inbox := c.nc.NewInbox()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	asking, done := c.untilRefused(ctx, whoAmI)
-	defer done()
-	asking, done = c.untilRefused(asking, inbox)
-	defer done()
-	sub, err := c.nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if err := c.nc.PublishRequest(whoAmI, inbox, nil); err != nil {
-		return nil, err
-	}
-	m, err := sub.NextMsgWithContext(asking)
+	var asked error
+	m, err := once(ctx, c, inbox, func(ctx context.Context) (m *nats.Msg, err error) {
+		sub, err := c.nc.SubscribeSync(inbox)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		m, asked = once(ctx, c, whoAmI, func(ctx context.Context) (*nats.Msg, error) {
+			if err := c.nc.PublishRequest(whoAmI, inbox, nil); err != nil {
+				return nil, err
+			}
+			return sub.NextMsgWithContext(ctx)
+		})
+		return m, asked
+	})
 	switch {
-	case c.refused(inbox):
-		return nil, &RefusedError{User: c.service, Subscribe: []string{inboxPrefix(c.service) + ".>"}, Whose: another}
-	case c.refused(whoAmI):
+	case errors.Is(asked, errRefused):
 		return nil, &RefusedError{User: c.service, Publish: []string{whoAmI}}
+	case errors.Is(err, errRefused):
+		return nil, &RefusedError{User: c.service, Subscribe: []string{inboxPrefix(c.service) + ".>"}, Whose: another}
 	}
 	return m, err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
 // TestCluster is one cluster with three copies of everything, as it takes seconds to begin.
@@ -187,17 +186,9 @@ func clusterLeader(t *testing.T, c *bustest.Cluster) {
 				t.Error(err)
 			}
 		}
-		ev := envelope.Event{Session: s, Key: fmt.Sprint("leader ", i), Body: received("on and on")}
-		for { // as a caller does: with the same key, until it is told
-			_, err := j.AppendFact(t.Context(), ev, 0)
-			if err == nil {
-				break
-			}
-			if k := fault.KindOf(err); k != fault.Timeout && k != fault.Unavailable && k != fault.Busy {
-				t.Fatal(err)
-			}
-		}
-		want[ev.Key] = true
+		key := fmt.Sprint("leader ", i)
+		appendUntilTold(t, j, s, key)
+		want[key] = true
 	}
 	events, err := c.Connect(t, "turns", 2).History(t.Context(), s, 0)
 	if err != nil || len(events) != len(want) {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,9 +79,13 @@ type Conn struct {
 	reconnected atomic.Int64  // when the bus was last found again, in nanoseconds since begun: a stepped clock changes nothing
 	reconnects  atomic.Uint64 // how often it had been found again then
 
+	questions questions
+	doubt     atomic.Bool    // whether somebody leads the journal: see stayLed
+	depends   atomic.Bool    // whether it appends or has doorbells
+	looking   sync.WaitGroup // for stayLed
+
 	mu         sync.Mutex
-	violations []string                       // guarded by mu; at most maxViolations
-	waiting    map[*string]context.CancelFunc // guarded by mu: subjects that are asked now
+	violations []string // guarded by mu; at most maxViolations
 }
 
 // Connect opens the connection of a service under a fresh instance name. A server that cannot be reached is a
@@ -96,12 +99,12 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 		instance: nuid.Next(),
 		log:      o.Log.With("service", o.Service),
 		closed:   make(chan struct{}),
-		waiting:  make(map[*string]context.CancelFunc),
 		recent:   o.Recent,
 		outdated: make(chan error, 1),
 		hooks:    o.Hooks.OrSilent(),
 		begun:    time.Now(),
 	}
+	c.questions.waiting = make(map[uint64]question)
 	c.reconnected.Store(math.MinInt64 / 2) // never
 	opts, err := c.options(ctx, o)
 	if err != nil {
@@ -113,6 +116,9 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
 		c.nc.Close()
 		return nil, fmt.Errorf("open JetStream: %w", err)
+	}
+	if o.InProcess == nil {
+		c.looking.Go(c.stayLed)
 	}
 	return c, nil
 }
@@ -208,6 +214,7 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 	if err != nil {
 		c.log.Warn("lost the bus, reconnecting", "error", err)
 	}
+	c.questions.end(errLost, func(question) bool { return true })
 }
 
 func (c *Conn) onReconnect(nc *nats.Conn) {
@@ -229,15 +236,11 @@ func (c *Conn) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 		c.log.Error("the bus refused what this service may not do", "error", err)
 		c.hooks.Refused()
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		if len(c.violations) < maxViolations {
 			c.violations = append(c.violations, err.Error())
 		}
-		for subj, cancel := range c.waiting {
-			if quotes(err.Error(), *subj) {
-				cancel()
-			}
-		}
+		c.mu.Unlock()
+		c.questions.end(errRefused, func(q question) bool { return quotes(err.Error(), q.subject) })
 		return
 	}
 	if sub != nil {
@@ -277,32 +280,10 @@ func (c *Conn) flush(ctx context.Context) error {
 	return c.nc.FlushWithContext(ctx)
 }
 
-// refused says whether the server has refused this subject to the connection.
-func (c *Conn) refused(subj string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.violations, func(v string) bool { return quotes(v, subj) })
-}
-
-func quotes(violation, subj string) bool { return strings.Contains(violation, `"`+subj+`"`) }
-
-// untilRefused is ctx, ended also when the server refuses subj.
-func (c *Conn) untilRefused(ctx context.Context, subj string) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting[&subj] = cancel
-	return ctx, func() {
-		cancel()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.waiting, &subj)
-	}
-}
-
 // Close drains: handlers at work finish, subscriptions end, what was received is handled, what was published is
 // flushed. It returns when the connection is closed; when ctx ends first, it cuts.
 func (c *Conn) Close(ctx context.Context) error {
+	defer c.looking.Wait()
 	c.serving.close(ctx)
 	if err := c.nc.Drain(); err != nil { // reconnecting or closed: nothing can be drained
 		c.nc.Close()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
@@ -87,20 +86,12 @@ type TimerState struct {
 
 // TimersOf lists the timers of all services for a session. Admin only.
 func TimersOf(ctx context.Context, admin *Conn, s session.ID) ([]TimerState, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	lasts, err := jetstreamext.GetLastMsgsFor(ctx, admin.js, subject.Timers, []string{subject.Schedule("*", s), subject.Timer("*", s)})
+	lasts, err := admin.lasts(ctx, subject.Timers, []string{subject.Schedule("*", s), subject.Timer("*", s)})
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "timers of %s: %w", s, err)
+		return nil, fmt.Errorf("timers of %s: %w", s, err)
 	}
 	var all []TimerState
-	for m, err := range lasts {
-		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			break
-		}
-		if err != nil {
-			return nil, fault.New(fault.Unavailable, "timers of %s: %w", s, err)
-		}
+	for _, m := range lasts {
 		service, at := timerAt(m)
 		all = append(all, TimerState{Service: service, At: at})
 	}

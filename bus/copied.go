@@ -54,6 +54,9 @@ func own(h nats.Header, name string) string {
 	return ""
 }
 
+// found says whether a server has answered with a message: then it says where that lies. A status that was stored with it says nothing.
+func found(h nats.Header) bool { return len(h[jetstream.SequenceHeader]) > 0 }
+
 // placed corrects what the library has read from the first values.
 func placed(m *jetstream.RawStreamMsg) error {
 	if len(m.Header[jetstream.SequenceHeader]) < 2 && len(m.Header[jetstream.SubjectHeader]) < 2 {

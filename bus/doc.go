@@ -24,9 +24,18 @@
 // list without gaps that can be walked back by sequence from any of its events, and no two decisions can both follow the
 // same past. That one mechanism is lock, fence, idempotency and integrity check.
 //
+// # When the bus is lost
+//
+// What is in flight when a connection is lost ends at once. Readings and appends are asked again when the connection is back, within
+// their context (10 s without a deadline); what may not be done twice (a question to a service, a value) is a fault.Timeout. What
+// begins while the bus is away fails at once.
+//
+// A server that is cut off from its cluster goes on to answer its connections. One that knows several servers looks for a sign of the
+// journal's leader, and goes to another server when there is none for 3 s: see cutoff.go.
+//
 // # What an error of Append means
 //
-//	*Conflict           not stored by this attempt; an earlier attempt with the same ID may have been: look for it
+//	*Conflict           not stored by this call; an earlier one with the same ID may have been: look for it
 //	fault.Full          not stored
 //	fault.Timeout,
 //	fault.Unavailable   unknown

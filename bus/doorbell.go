@@ -56,6 +56,7 @@ func (c *Conn) Doorbells(ctx context.Context, spec Spec, ring func(Bell)) error 
 		all = append(all, &consumption{c: c, stream: subject.Timers, durable: TimerConsumer(spec.Name), handle: handle})
 	}
 	c.firstClock(ctx)
+	c.depends.Store(true)
 	var open []jetstream.ConsumeContext
 	for _, k := range all {
 		cc, err := k.first(ctx)
@@ -98,13 +99,16 @@ func (k *consumption) first(ctx context.Context) (jetstream.ConsumeContext, erro
 }
 
 func (k *consumption) open(ctx context.Context) (jetstream.ConsumeContext, error) {
-	cons, err := k.c.js.Consumer(ctx, k.stream, k.durable)
+	cons, _, err := again(ctx, k.c, apiRoot+"CONSUMER.INFO."+k.stream+"."+k.durable, func(ctx context.Context) (jetstream.Consumer, error) {
+		return k.c.js.Consumer(ctx, k.stream, k.durable)
+	})
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "consumer %s of %s: %w", k.durable, k.stream, err)
 	}
 	cc, err := cons.Consume(k.handle, jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 			if ctx.Err() == nil {
+				k.c.noteLeader(subject.Journal, err)
 				k.c.log.Debug("doorbells", "consumer", k.durable, "error", err)
 			}
 		}))

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -27,7 +28,7 @@ func (o Object) Purge(ctx context.Context, admin *Conn, below uint64) error {
 // Hold describes it anew as of a cursor, if nobody else has since it was looked at.
 func (o Object) Hold(ctx context.Context, c *Conn, prev uint64) (overtaken bool, err error) {
 	err = c.describe(ctx, o.version, held(o.info, prev))
-	if err == errOvertaken { //nolint:errorlint // it is this one
+	if _, ok := errors.AsType[*Conflict](err); ok {
 		return true, nil
 	}
 	return false, err

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,29 +22,15 @@ type Journal struct{ c *Conn }
 // Journal is the journal as seen by the connection's service.
 func (c *Conn) Journal() *Journal { return &Journal{c} }
 
-// Conflict says that the session has news: the compare-and-set lost.
-type Conflict struct {
-	Last  uint64 // the session's last cursor; meaningful when Known
-	Known bool   // error 10164 (a replicated stream, writes in flight) comes without the number
-}
-
-func (c *Conflict) Error() string {
-	if !c.Known {
-		return "the session has news"
-	}
-	return fmt.Sprintf("the session has news up to cursor %d", c.Last)
-}
-
 // Server error codes of a lost compare-and-set, and of a stream that has no room.
 const (
 	codeWrongLast         jetstream.ErrorCode = 10071
 	codeWrongLastConstant jetstream.ErrorCode = 10164
+	codeInProcess         jetstream.ErrorCode = 10158 // a message of the same Nats-Msg-Id is not agreed on yet
 	codeStoreFailed       jetstream.ErrorCode = 10077 // "maximum bytes exceeded" of DiscardNew
 	codeNoResources       jetstream.ErrorCode = 10023
 	codeStorageExceeded   jetstream.ErrorCode = 10047
 )
-
-var lastSequence = regexp.MustCompile(`wrong last sequence: (\d+)`)
 
 // Stamp fills what every new event needs and the caller left empty: ID, Source and Time (UTC). Where traces are made it gives the
 // event a traceparent of its own.
@@ -74,14 +57,48 @@ func (j *Journal) Append(ctx context.Context, e envelope.Event) (uint64, error) 
 		return 0, err
 	}
 	began := time.Now()
-	ack, err := j.publish(ctx, e, body, "")
-	if err != nil {
+	if e.Cursor, err = j.place(ctx, e, body); err != nil {
 		j.c.hooks.Appended(e, began, err)
 		return 0, err
 	}
-	e.Cursor = ack.Sequence
 	j.stored(e, began)
-	return ack.Sequence, nil
+	return e.Cursor, nil
+}
+
+// place publishes e where it belongs. When that had to be repeated, a conflict may be with e itself, whose answer was lost.
+func (j *Journal) place(ctx context.Context, e envelope.Event, body payload) (uint64, error) {
+	repeated := false
+	for try := 0; ; try++ {
+		ack, twice, err := j.publish(ctx, e, body, "")
+		if err == nil {
+			return ack.Sequence, nil
+		}
+		c, lost := errors.AsType[*Conflict](err)
+		if repeated = repeated || twice; !repeated || !lost {
+			return 0, err
+		}
+		if c.Known {
+			return j.find(ctx, e, c)
+		}
+		if err := c.Settle(ctx, try); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// find looks for e among what its session has behind e.Prev: its cursor, or c when it is not there.
+func (j *Journal) find(ctx context.Context, e envelope.Event, c *Conflict) (uint64, error) {
+	for at := c.Last; at > e.Prev; {
+		ev, err := j.Get(ctx, at)
+		if err != nil {
+			return 0, fault.New(fault.Unavailable, "append %s to %s: whether it is stored: %w", e.Type(), e.Session, err)
+		}
+		if ev.ID == e.ID {
+			return at, nil
+		}
+		at = ev.Prev
+	}
+	return 0, c
 }
 
 const factTries = 32
@@ -103,7 +120,7 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	msgID := string(e.Session) + "|" + envelope.EscapeValue(e.Key)
 	began := time.Now()
 	for try := range factTries {
-		ack, err := j.publish(ctx, e, body, msgID)
+		ack, _, err := j.publish(ctx, e, body, msgID)
 		if err == nil {
 			if e.Cursor = ack.Sequence; !ack.Duplicate {
 				j.stored(e, began)
@@ -131,25 +148,6 @@ func (j *Journal) AppendFact(ctx context.Context, e envelope.Event, guess uint64
 	}
 	return 0, fault.New(fault.Busy, "append to %s: it changed %d times meanwhile; try again", e.Session, factTries)
 }
-
-// Settle waits before another try when the conflict came without a number: a write to the session is then under way and not yet
-// agreed on, and no new prev helps before it is. That may be one's own whose answer was lost, in a session where nothing else goes on,
-// and lasts as long as the copies need to agree. The wait is by chance, the longer the more often: who collides at once with the same
-// others does so again. With a number it returns at once.
-func (c *Conflict) Settle(ctx context.Context, try int) error {
-	if c.Known {
-		return nil
-	}
-	longest := min(time.Millisecond<<min(try, 10), longestSettle)
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(rand.N(longest)):
-		return nil
-	}
-}
-
-const longestSettle = 400 * time.Millisecond
 
 // payload is an encoded body, or a reference to it.
 type payload struct {
@@ -182,7 +180,8 @@ func (j *Journal) encode(ctx context.Context, e envelope.Event) (payload, error)
 	return payload{blob: digest}, nil
 }
 
-func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, msgID string) (*jetstream.PubAck, error) {
+// publish stores e if its prev is still right. twice says that this had to be repeated, and an error may be the repetition's.
+func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, msgID string) (_ *jetstream.PubAck, twice bool, _ error) {
 	h := nats.Header(envelope.HeaderOf(e))
 	if body.blob != "" {
 		h[envelope.HeaderBlob] = []string{body.blob}
@@ -193,38 +192,37 @@ func (j *Journal) publish(ctx context.Context, e envelope.Event, body payload, m
 		h[jetstream.MsgIDHeader] = []string{msgID}
 	}
 	msg := &nats.Msg{Subject: e.Subject(), Header: h, Data: body.data}
-	ack, err := j.c.js.PublishMsg(ctx, msg)
+	if !j.c.depends.Load() {
+		j.c.depends.Store(true)
+	}
+	ack, twice, err := j.c.publishAgain(ctx, msg)
 	if err != nil {
-		return nil, publishError(e, err)
+		return nil, twice, publishError(e, err)
 	}
 	if !ack.Duplicate && body.blob == "" { // a duplicate is stored with another prev
 		j.c.recent.put(ack.Sequence, recent{subject: msg.Subject, header: h, data: body.data})
 	}
-	return ack, nil
+	return ack, twice, nil
 }
 
 // ErrClosed says that the connection was closed for good: what failed with it cannot succeed later.
 var ErrClosed = nats.ErrConnectionClosed
 
 func publishError(e envelope.Event, err error) error {
+	if c, lost := conflictOf(err); lost {
+		return c
+	}
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api):
 		switch api.ErrorCode {
-		case codeWrongLast, codeWrongLastConstant:
-			m := lastSequence.FindStringSubmatch(api.Description)
-			if m == nil {
-				return &Conflict{}
-			}
-			n, err := strconv.ParseUint(m[1], 10, 64)
-			return &Conflict{Last: n, Known: err == nil}
 		case codeStoreFailed, codeNoResources, codeStorageExceeded:
 			return fault.New(fault.Full, "the journal has no room (%s): free disk space or raise bus.max_bytes", api.Description)
 		}
 		return fault.New(fault.Unavailable, "append %s to %s: %w", e.Type(), e.Session, err)
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("append %s: %w", e.Type(), err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+	case unanswered(err) == fault.Timeout:
 		return fault.New(fault.Timeout, "append %s to %s: no answer from the journal: %w", e.Type(), e.Session, err)
 	}
 	return fault.New(fault.Unavailable, "append %s to %s: %w", e.Type(), e.Session, err)

@@ -57,6 +57,7 @@ func (c *Conn) leaderGet(ctx context.Context, stream string, req leaderRequest) 
 	case resp.Error != nil && resp.Error.Code == 404:
 		return nil, ErrNoEvent
 	case resp.Error != nil:
+		c.noteLeader(stream, resp.Error)
 		return nil, fault.New(fault.Unavailable, "%w", resp.Error)
 	case resp.Message == nil:
 		return nil, fault.New(fault.Unavailable, "an empty answer from the journal")
@@ -103,9 +104,15 @@ func (c *Conn) lastsFor(ctx context.Context, stream, filter string) ([]*jetstrea
 		return nil, err
 	}
 	for try := range lastTries {
-		var msgs []*jetstream.RawStreamMsg
-		if msgs, last, err = c.lasts(ctx, stream, filter); err != nil || last >= newest.Seq {
-			return msgs, err
+		msgs, err := c.lasts(ctx, stream, []string{filter})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range msgs {
+			last = max(last, m.Sequence)
+		}
+		if last >= newest.Seq {
+			return msgs, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -117,23 +124,3 @@ func (c *Conn) lastsFor(ctx context.Context, stream, filter string) ([]*jetstrea
 }
 
 const lastPause = 10 * time.Millisecond
-
-func (c *Conn) lasts(ctx context.Context, stream, filter string) (msgs []*jetstream.RawStreamMsg, last uint64, err error) {
-	got, err := jetstreamext.GetLastMsgsFor(ctx, c.js, stream, []string{filter})
-	if err != nil {
-		return nil, 0, fault.New(fault.Unavailable, "%w", err)
-	}
-	for m, err := range got {
-		if errors.Is(err, jetstreamext.ErrNoMessages) {
-			break
-		}
-		if err != nil {
-			return nil, 0, fault.New(fault.Unavailable, "%w", err)
-		}
-		if err := placed(m); err != nil {
-			return nil, 0, fault.New(fault.Internal, "%w", err)
-		}
-		msgs, last = append(msgs, m), max(last, m.Sequence)
-	}
-	return msgs, last, nil
-}

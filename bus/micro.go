@@ -269,26 +269,23 @@ func Ask[Res any](ctx context.Context, c *Conn, service, verb string, req any) (
 }
 
 func (c *Conn) ask(ctx context.Context, subj string, data []byte) (*nats.Msg, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-	}
-	ctx, stop := c.untilRefused(ctx, subj) // the server drops what it refuses: the asker would wait for nothing
-	defer stop()
-	m := &nats.Msg{Subject: subj, Data: data}
-	if d, ok := ctx.Deadline(); ok {
-		m.Header = nats.Header{headerTimeout: {time.Until(d).String()}}
-	}
-	return c.nc.RequestMsgWithContext(ctx, m)
+	return once(ctx, c, subj, func(ctx context.Context) (*nats.Msg, error) {
+		m := &nats.Msg{Subject: subj, Data: data}
+		if d, ok := ctx.Deadline(); ok {
+			m.Header = nats.Header{headerTimeout: {time.Until(d).String()}}
+		}
+		return c.nc.RequestMsgWithContext(ctx, m)
+	})
 }
 
 func (c *Conn) askFault(service, subj string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return fault.New(fault.Unavailable, "%s: the service %s is not running", subj, service)
-	case c.refused(subj):
+	case errors.Is(err, errRefused):
 		return fault.New(fault.Denied, "%s: %s may not ask this: it is not in its Spec", subj, c.service)
+	case errors.Is(err, errLost):
+		return fault.New(fault.Timeout, "%s: %w", subj, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.Canceled):
 		return fault.New(fault.Timeout, "%s: no answer in time: %w", subj, err)
 	}

@@ -56,7 +56,7 @@ func (c *Conn) purge(ctx context.Context, stream, filter string, below uint64) (
 		Filter string `json:"filter"`
 		Below  uint64 `json:"seq,omitempty"`
 	}{filter, below}
-	if err := c.api(ctx, "STREAM.PURGE."+stream, req, &resp); err != nil {
+	if err := c.command(ctx, "STREAM.PURGE."+stream, req, &resp); err != nil {
 		return 0, err
 	}
 	if resp.Error != nil {
@@ -74,7 +74,7 @@ func (c *Conn) deleteMessage(ctx context.Context, stream string, seq uint64, era
 		Seq     uint64 `json:"seq"`
 		NoErase bool   `json:"no_erase"`
 	}{seq, !erase}
-	if err := c.api(ctx, "STREAM.MSG.DELETE."+stream, req, &resp); err != nil {
+	if err := c.command(ctx, "STREAM.MSG.DELETE."+stream, req, &resp); err != nil {
 		return false, fmt.Errorf("delete message %d of %s: %w", seq, stream, err)
 	}
 	switch {

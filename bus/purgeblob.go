@@ -45,7 +45,7 @@ func (c *Conn) purgeBlob(ctx context.Context, v version, below uint64) error {
 		gone := v.info
 		gone.Deleted, gone.Size, gone.Chunks, gone.Digest = true, 0, 0, ""
 		seq, err := c.swap(ctx, v, gone)
-		if errors.Is(err, errOvertaken) {
+		if _, overtaken := errors.AsType[*Conflict](err); overtaken {
 			return nil
 		}
 		if err != nil {

@@ -56,8 +56,8 @@ func (j *Journal) read(ctx context.Context, cursor uint64) (subj string, h nats.
 	if err != nil {
 		return "", nil, nil, fault.New(fault.Unavailable, "%w", err)
 	}
-	if m.Header.Get("Status") == "" {
-		return m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, nil
+	if found(m.Header) {
+		return own(m.Header, jetstream.SubjectHeader), m.Header, m.Data, nil
 	}
 	raw, err := j.c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: cursor})
 	if err != nil {
@@ -117,6 +117,7 @@ type streamInfo struct {
 	Created time.Time             `json:"created"`
 	Error   *jetstream.APIError   `json:"error"`
 	Cluster struct {
+		Leader   string `json:"leader"`
 		Replicas []struct {
 			Offline bool          `json:"offline"`
 			Active  time.Duration `json:"active"` // since the leader has heard from it
@@ -159,6 +160,7 @@ func (c *Conn) streamInfo(ctx context.Context, stream string) (streamInfo, error
 		return resp, fmt.Errorf("stream %s: %w", stream, err)
 	}
 	if resp.Error != nil {
+		c.noteLeader(stream, resp.Error)
 		return resp, fault.New(fault.Unavailable, "stream %s: %w", stream, resp.Error)
 	}
 	return resp, nil
@@ -176,28 +178,39 @@ func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
 	return u, nil
 }
 
-// api asks the JetStream API; verb is what follows $JS.API. in its subject.
+// api asks the JetStream API for something that may be asked for twice; verb is what follows $JS.API. in its subject.
 func (c *Conn) api(ctx context.Context, verb string, req, resp any) error {
 	b, err := json.Marshal(req)
 	if err != nil {
 		return err
 	}
-	m, err := c.request(ctx, "$JS.API."+verb, b)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fault.New(fault.Timeout, "%s: %w", strings.ToLower(verb), err)
-	case err != nil:
-		return fault.New(fault.Unavailable, "%s: %w", strings.ToLower(verb), err)
+	m, err := c.request(ctx, apiRoot+verb, b)
+	return apiAnswer(verb, m, err, resp)
+}
+
+// command is api for what may be done once: its answer says whether it did anything.
+func (c *Conn) command(ctx context.Context, verb string, req, resp any) error {
+	b, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	m, err := once(ctx, c, apiRoot+verb, func(ctx context.Context) (*nats.Msg, error) {
+		return c.nc.RequestWithContext(ctx, apiRoot+verb, b)
+	})
+	return apiAnswer(verb, m, err, resp)
+}
+
+const apiRoot = "$JS.API."
+
+func apiAnswer(verb string, m *nats.Msg, err error, resp any) error {
+	if err != nil {
+		return fault.New(unanswered(err), "%s: %w", strings.ToLower(verb), err)
 	}
 	return json.Unmarshal(m.Data, resp)
 }
 
-// request is a request that ends: by ctx, or after requestTimeout when ctx has no deadline.
+// request asks for something that may be asked for twice, see again.
 func (c *Conn) request(ctx context.Context, subj string, data []byte) (*nats.Msg, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-	}
-	return c.nc.RequestWithContext(ctx, subj, data)
+	m, _, err := again(ctx, c, subj, func(ctx context.Context) (*nats.Msg, error) { return c.nc.RequestWithContext(ctx, subj, data) })
+	return m, err
 }

@@ -3,6 +3,8 @@ package bus
 import (
 	"context"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -17,7 +19,7 @@ func Ring(ctx context.Context, admin *Conn, service string, s session.ID) error 
 	if _, _, err := subject.ParseTimer(subj); err != nil {
 		return fault.New(fault.Invalid, "ring %s for %s: %w", service, s, err)
 	}
-	if _, err := admin.js.Publish(ctx, subj, nil); err != nil {
+	if _, _, err := admin.publishAgain(ctx, &nats.Msg{Subject: subj}); err != nil {
 		return fault.New(fault.Unavailable, "ring %s for %s: %w", service, s, err)
 	}
 	return nil

@@ -23,7 +23,7 @@ func (c *Conn) Rules(ctx context.Context, service, digest string) (json.RawMessa
 	switch {
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, "rules %s of %s: %w", digest, service, err)
-	case m.Header.Get("Status") != "" || m.Header.Get("KV-Operation") != "":
+	case !found(m.Header) || m.Header.Get("KV-Operation") != "":
 		return nil, nil
 	case copiedAnswer(m.Header, at):
 		return nil, fault.New(fault.Internal, "rules %s of %s: %w", digest, service, errCopied)

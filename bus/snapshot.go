@@ -43,7 +43,7 @@ func (c *Conn) SnapshotOf(ctx context.Context, service string, s session.ID) (sn
 	if err != nil {
 		return Snapshot{}, false, fault.New(fault.Unavailable, "snapshot of %s: %w", s, err)
 	}
-	if m.Header.Get("Status") != "" || m.Header.Get("KV-Operation") != "" {
+	if !found(m.Header) || m.Header.Get("KV-Operation") != "" {
 		return Snapshot{}, false, nil
 	}
 	if copiedAnswer(m.Header, at) {
@@ -65,7 +65,7 @@ func (c *Conn) SaveSnapshot(ctx context.Context, s session.ID, snap Snapshot) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.snapshotSubject(s), Data: data})
+	_, _, err = c.publishAgain(ctx, &nats.Msg{Subject: c.snapshotSubject(s), Data: data})
 	if errors.Is(err, nats.ErrMaxPayload) {
 		c.log.Debug("snapshot not kept", "session", s, "bytes", len(data))
 		return nil
@@ -79,7 +79,7 @@ func (c *Conn) SaveSnapshot(ctx context.Context, s session.ID, snap Snapshot) er
 // DropSnapshot removes the service's snapshot of a session.
 func (c *Conn) DropSnapshot(ctx context.Context, s session.ID) error {
 	m := &nats.Msg{Subject: c.snapshotSubject(s), Header: nats.Header{"KV-Operation": {"DEL"}}}
-	if _, err := c.js.PublishMsg(ctx, m); err != nil {
+	if _, _, err := c.publishAgain(ctx, m); err != nil {
 		return fmt.Errorf("drop snapshot of %s: %w", s, err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,7 +46,7 @@ func (c *Conn) AppendSystem(ctx context.Context, item, verb string, body any, pr
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	ack, err := c.js.PublishMsg(ctx, &nats.Msg{
+	ack, err := c.publish(ctx, &nats.Msg{
 		Subject: subject.OfSystem(c.service, item, verb), Data: data,
 		Header: nats.Header{
 			envelope.HeaderID:                       {nuid.Next()},
@@ -58,8 +57,8 @@ func (c *Conn) AppendSystem(ctx context.Context, item, verb string, body any, pr
 		},
 	})
 	if err != nil {
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant) {
-			return 0, &Conflict{}
+		if c, lost := conflictOf(err); lost {
+			return 0, c
 		}
 		return 0, fault.New(fault.Unavailable, "tell %s of %s: %w", verb, item, err)
 	}
@@ -106,10 +105,10 @@ func (c *Conn) directNext(ctx context.Context, stream, filter string, from uint6
 	if err != nil {
 		return 0, fault.New(fault.Unavailable, "%w", err)
 	}
-	switch status := m.Header.Get("Status"); status {
-	case "":
-		return strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-	case "404":
+	switch status := m.Header.Get("Status"); {
+	case found(m.Header):
+		return strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64)
+	case status == "404":
 		return 0, nil
 	default:
 		return 0, fault.New(fault.Unavailable, "%s %s", status, m.Header.Get("Description"))

@@ -27,7 +27,7 @@ func (c *Conn) SetTimer(ctx context.Context, s session.ID, at time.Time) error {
 			headerDue:              {at.UTC().Format(time.RFC3339Nano)},
 		},
 	}
-	if _, err := c.js.PublishMsg(ctx, m); err != nil {
+	if _, _, err := c.publishAgain(ctx, m); err != nil {
 		return fault.New(fault.Unavailable, "timer of %s for %s: %w", c.service, s, err)
 	}
 	return nil

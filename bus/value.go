@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -54,16 +55,14 @@ func (c *Conn) ValueRevision(ctx context.Context, key string) (value []byte, rev
 		return nil, 0, false, err
 	}
 	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+at, nil)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return nil, 0, false, fault.New(fault.Timeout, "read value %s: %w", key, err)
-	case err != nil:
-		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: %w", key, err)
+	if err != nil {
+		return nil, 0, false, fault.New(unanswered(err), "read value %s: %w", key, err)
 	}
 	switch status := m.Header.Get("Status"); {
+	case found(m.Header):
 	case status == "404":
 		return nil, 0, false, nil
-	case status != "":
+	default:
 		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: %s %s", key, status, m.Header.Get("Description"))
 	}
 	if revision, err = strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64); err != nil {
@@ -94,12 +93,22 @@ func (c *Conn) ReviseValue(ctx context.Context, key string, value []byte, revisi
 	if len(value) > MaxValue {
 		return 0, fault.New(fault.TooLarge, "value %s has %d bytes, at most %d are kept", key, len(value), MaxValue)
 	}
-	next, err := c.putValue(ctx, key, nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(revision, 10)}}, value)
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastConstant) {
-		return 0, nil
+	for try := 0; ; try++ {
+		next, err := c.putValue(ctx, key, nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(revision, 10)}}, value)
+		news, lost := errors.AsType[*Conflict](err)
+		switch {
+		case !lost:
+			return next, err
+		case news.Known || try == valueTries: // else nobody knows yet whether it is
+			return 0, nil
+		}
+		if err := news.Settle(ctx, try); err != nil {
+			return 0, fmt.Errorf("store value %s: %w", key, err)
+		}
 	}
-	return next, err
 }
+
+const valueTries = 16
 
 // DropValue removes a value of the connection's service; one that is not there is no error.
 func (c *Conn) DropValue(ctx context.Context, key string) error {

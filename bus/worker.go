@@ -43,7 +43,8 @@ func (c *Conn) AskWorker(ctx context.Context, instance string, ref ClaimRef) Ans
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	m, err := c.nc.RequestWithContext(ctx, subject.Worker(c.service, instance), b)
+	at := subject.Worker(c.service, instance)
+	m, err := once(ctx, c, at, func(ctx context.Context) (*nats.Msg, error) { return c.nc.RequestWithContext(ctx, at, b) })
 	switch {
 	case errors.Is(err, nats.ErrNoResponders) && c.justBack(settling):
 		return Silent // the bus was away, and the other one is perhaps still on its way back

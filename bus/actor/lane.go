@@ -352,6 +352,9 @@ func retryable(err error) bool {
 func (l *lane[S]) conflicted(ctx context.Context, ev envelope.Event, c *bus.Conflict) (stored, error) {
 	last := c.Last
 	if !c.Known {
+		if !l.sleep(ctx, c.Pause(l.tries, l.a.p.Seams.rand())) {
+			return stored{}, context.Cause(ctx)
+		}
 		var err error
 		if last, err = l.a.p.Journal.Last(ctx, l.session); err != nil {
 			return stored{}, err

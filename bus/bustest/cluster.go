@@ -21,7 +21,8 @@ import (
 // its first election lasts.
 type Cluster struct {
 	nodes []*server.Server
-	seeds map[string][]byte // user → seed
+	wires [Nodes][Nodes]*Wire // the way from one node to another; none to itself
+	seeds map[string][]byte   // user → seed
 	log   *slog.Logger
 	admin *bus.Conn
 }
@@ -34,6 +35,9 @@ const (
 )
 
 const lag = 15 * time.Millisecond
+
+// nowhere is what a node tells the others of where it is: they have a way to each other, and no second one that nobody could cut.
+const nowhere = "127.0.0.1:1"
 
 const electionTime = 30 * time.Second
 
@@ -49,22 +53,28 @@ func NewCluster(tb testing.TB, specs ...bus.Spec) *Cluster {
 		users = append(users, c.user(tb, sp.Name, bus.PermissionsOf(sp, specs...)))
 	}
 	ports := freePorts(tb)
-	var direct, far [Nodes]string // where a node is reached
-	for i, port := range ports {
-		direct[i] = fmt.Sprintf("127.0.0.1:%d", port)
-		s := newSlow(tb, direct[i], lag)
-		far[i] = s.addr()
-		tb.Cleanup(s.end)
+	for from := range Nodes {
+		for to := range Nodes {
+			by := time.Duration(0)
+			if from == Far || to == Far {
+				by = lag
+			}
+			if from != to {
+				c.wires[from][to] = newWire(tb, fmt.Sprintf("127.0.0.1:%d", ports[to]), by)
+			}
+		}
 	}
 	for i := range Nodes {
-		routes := urls(direct[:Far])
-		if i == Far {
-			routes = urls(far[:Far])
+		var routes []*url.URL
+		for to, w := range c.wires[i] {
+			if to != i {
+				routes = append(routes, &url.URL{Scheme: "nats", Host: w.Addr()})
+			}
 		}
 		n, err := server.NewServer(&server.Options{
 			ServerName: fmt.Sprintf("n%d", i+1), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: tb.TempDir(), Nkeys: natsembed.NkeyUsers(users), Routes: routes,
-			Cluster: server.ClusterOpts{Name: "jetclaw", Host: "127.0.0.1", Port: ports[i], Advertise: far[i], PoolSize: -1},
+			Cluster: server.ClusterOpts{Name: "jetclaw", Host: "127.0.0.1", Port: ports[i], Advertise: nowhere, PoolSize: -1},
 		})
 		if err != nil {
 			tb.Fatalf("node %d: %v", i+1, err)
@@ -84,13 +94,6 @@ func NewCluster(tb testing.TB, specs ...bus.Spec) *Cluster {
 	c.admin = c.Connect(tb, bus.Admin, 0)
 	c.apply(tb, specs)
 	return c
-}
-
-func urls(hosts []string) (all []*url.URL) {
-	for _, h := range hosts {
-		all = append(all, &url.URL{Scheme: "nats", Host: h})
-	}
-	return all
 }
 
 // freePorts are ports that nobody has now: nodes have to know each other's before they begin.
@@ -165,15 +168,43 @@ func (c *Cluster) Connect(tb testing.TB, service string, node int) *bus.Conn {
 	return conn
 }
 
+// Cut parts a node from the others, or joins it to them again. It hears nothing of that, and goes on to answer its own connections.
+func (c *Cluster) Cut(node int, yes bool) {
+	ways := Way(0)
+	if yes {
+		ways = There | Back
+	}
+	for from := range Nodes {
+		for to, w := range c.wires[from] {
+			if from != to && (from == node || to == node) {
+				w.Cut(ways)
+			}
+		}
+	}
+}
+
+// Kill ends a node for good. It has no time to hand anything over: the others lose it first.
+func (c *Cluster) Kill(node int) {
+	for from := range Nodes {
+		for to, w := range c.wires[from] {
+			if from != to && (from == node || to == node) {
+				w.end()
+			}
+		}
+	}
+	c.nodes[node].Shutdown()
+	c.nodes[node].WaitForShutdown()
+}
+
 // Admin is a connection that may do everything.
 func (c *Cluster) Admin() *bus.Conn { return c.admin }
 
-// Leader is the node that leads a stream; -1 while nobody does.
+// Leader is the node that leads a stream; -1 while nobody does, or can say.
 func (c *Cluster) Leader(tb testing.TB, stream string) int {
 	tb.Helper()
 	s, err := c.admin.JetStream().Stream(tb.Context(), stream)
 	if err != nil {
-		tb.Fatal(err)
+		return -1
 	}
 	for i, n := range c.nodes {
 		if info := s.CachedInfo(); info.Cluster != nil && info.Cluster.Leader == n.Name() {

@@ -133,7 +133,7 @@ func (s *Service) settle(
 	defer leave()
 	var mine []string // ids of events that may be stored
 	var last approval.Ruling
-	for range maxTries {
+	for try := range maxTries {
 		st, cursor, err := s.actor.Fold(ctx, id, 0)
 		if err != nil {
 			return approval.Ruling{}, err
@@ -153,7 +153,10 @@ func (s *Service) settle(
 		if err == nil {
 			return ruling, nil
 		}
-		if _, lost := errors.AsType[*bus.Conflict](err); lost {
+		if news, lost := errors.AsType[*bus.Conflict](err); lost {
+			if err := news.Settle(ctx, try); err != nil {
+				return approval.Ruling{}, err
+			}
 			continue
 		}
 		if k := fault.KindOf(err); k != fault.Timeout && k != fault.Unavailable {

@@ -233,7 +233,7 @@ func (s *Service) ask(ctx context.Context, p *presence, q callv1.Asked) (action 
 func (s *Service) put(ctx context.Context, p *presence, q callv1.Asked) error {
 	ev := envelope.Event{Session: p.session, Cause: p.claim.ID, Trace: p.claim.Trace, Body: q}
 	s.conn.Journal().Stamp(&ev)
-	for range maxPuts {
+	for try := range maxPuts {
 		open, cursor, err := s.openCall(ctx, p)
 		if err != nil {
 			return err
@@ -246,7 +246,10 @@ func (s *Service) put(ctx context.Context, p *presence, q callv1.Asked) error {
 		if err == nil {
 			return nil
 		}
-		if _, lost := errors.AsType[*bus.Conflict](err); lost {
+		if news, lost := errors.AsType[*bus.Conflict](err); lost {
+			if err := news.Settle(ctx, try); err != nil {
+				return err
+			}
 			continue
 		}
 		if k := fault.KindOf(err); k != fault.Timeout && k != fault.Unavailable {

@@ -91,7 +91,7 @@ func (u *upstream) decide(ctx context.Context, what func(server.State) mcpv1.Eve
 	defer cancel()
 	u.telling.Lock()
 	defer u.telling.Unlock()
-	for range tells {
+	for try := range tells {
 		u.mu.Lock()
 		e, prev := what(u.state), u.cursor
 		u.mu.Unlock()
@@ -108,8 +108,10 @@ func (u *upstream) decide(ctx context.Context, what func(server.State) mcpv1.Eve
 			u.announce(e)
 			return
 		}
-		if _, lost := errors.AsType[*bus.Conflict](err); lost {
-			err = u.refold(ctx)
+		if news, lost := errors.AsType[*bus.Conflict](err); lost {
+			if err = news.Settle(ctx, try); err == nil {
+				err = u.refold(ctx)
+			}
 		}
 		if err != nil {
 			u.log.Warn("what happened to an MCP server is not told", "verb", e.Verb(), "error", err)

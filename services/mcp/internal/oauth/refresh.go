@@ -137,7 +137,7 @@ func (k *Keeper) renew(ctx context.Context, name string, d definition.Definition
 func (k *Keeper) lease(ctx context.Context, name string, d definition.Definition, stale, holder string) (record, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, leaseFor+early, errOccupied)
 	defer cancel()
-	for {
+	for try := 0; ; try++ {
 		server, err := canonical(d)
 		if err != nil {
 			return record{}, err
@@ -163,6 +163,9 @@ func (k *Keeper) lease(ctx context.Context, name string, d definition.Definition
 		}
 		r.Lease = &lease{holder, k.Now().Add(leaseFor)}
 		if err = k.save(ctx, name, r, revision); errors.Is(err, ErrConflict) {
+			if err := k.pause(ctx, backOff(try)); err != nil {
+				return record{}, err
+			}
 			continue
 		}
 		return r, err

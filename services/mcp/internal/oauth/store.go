@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"sync"
@@ -162,9 +163,14 @@ func (k *Keeper) save(ctx context.Context, name string, r record, revision uint6
 	return nil
 }
 
+// backOff is a pause after a lost compare-and-set: what is read may still be what was there before.
+func backOff(try int) time.Duration {
+	return rand.N(min(time.Millisecond<<min(try, 10), leaseLook)) + 1
+}
+
 // change reads the record, lets fn change it, and saves it; again when another was faster. fn returns false to leave it as it is.
 func (k *Keeper) change(ctx context.Context, name string, fn func(*record) (bool, error)) error {
-	for range maxTries {
+	for try := range maxTries {
 		r, revision, err := k.load(ctx, name)
 		if err != nil {
 			return err
@@ -174,6 +180,9 @@ func (k *Keeper) change(ctx context.Context, name string, fn func(*record) (bool
 			return err
 		}
 		if err = k.save(ctx, name, r, revision); !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if err := k.wait(ctx, backOff(try), nil); err != nil {
 			return err
 		}
 	}
