@@ -80,7 +80,7 @@ func (c *Conn) blobVersion(ctx context.Context, name string) (version, error) {
 		return v, fault.New(fault.Unavailable, "object %s: %w", name, err)
 	}
 	if m.Header.Get("Status") == "" {
-		if v.seq, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		if v.seq, err = strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64); err != nil {
 			return v, fault.New(fault.Internal, "object %s: an answer without its sequence: %w", name, err)
 		}
 		if v.info = described(m.Data); v.there() {
@@ -104,7 +104,8 @@ func described(data []byte) (info jetstream.ObjectInfo) {
 	return info
 }
 
-// describe replaces a description, unless somebody else has: *Conflict.
+// describe adds a description, which is the one that counts from now on, unless somebody else has: *Conflict. Those before it stay
+// until the purge.
 func (c *Conn) describe(ctx context.Context, v version, info jetstream.ObjectInfo) error {
 	_, err := c.swap(ctx, v, info)
 	return err
@@ -115,10 +116,7 @@ func (c *Conn) swap(ctx context.Context, v version, info jetstream.ObjectInfo) (
 	if err != nil {
 		return 0, err
 	}
-	seq, err = c.putObject(ctx, metaSubject(v.name), nats.Header{
-		jetstream.MsgRollup:                 {jetstream.MsgRollupSubject},
-		jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(v.seq, 10)},
-	}, meta)
+	seq, err = c.putObject(ctx, metaSubject(v.name), nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(v.seq, 10)}}, meta)
 	if _, overtaken := errors.AsType[*Conflict](err); err != nil && !overtaken {
 		err = fmt.Errorf("object %s: %w", v.name, err)
 	}
