@@ -27,7 +27,7 @@ func (c *Conn) batch(ctx context.Context, stream string, n int, opts ...jetstrea
 		return msgs, err
 	})
 	if err != nil {
-		return nil, fault.New(unanswered(err), "messages of %s: %w", stream, err)
+		return nil, unread("messages of "+stream, err)
 	}
 	return msgs, nil
 }
@@ -44,9 +44,17 @@ func (c *Conn) lasts(ctx context.Context, stream string, filters []string, opts 
 		return msgs, err
 	})
 	if err != nil {
-		return nil, fault.New(unanswered(err), "last messages of %s: %w", stream, err)
+		return nil, unread("last messages of "+stream, err)
 	}
 	return msgs, nil
+}
+
+// unread is the fault of messages that were not read: their own, or that of a question without an answer.
+func unread(what string, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return fault.New(f.Kind, "%s: %w", what, err)
+	}
+	return fault.New(unanswered(err), "%s: %w", what, err)
 }
 
 func directGet(stream string) string { return apiRoot + "DIRECT.GET." + stream }
