@@ -53,7 +53,20 @@ const cliUser = "cli"
 // BusUsers are all who may connect to the bus: the owner of the topology, the command line, servers of other MCP clients, and one
 // a service.
 func BusUsers() []natsconf.User {
-	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
+	list := []natsconf.User{
+		{Name: bus.Admin, Permissions: bus.AdminPermissions()},
+		{Name: cliUser, Permissions: bus.PermissionsOf(cliSpec())},
+		{Name: bridge.Name, Permissions: bus.PermissionsOf(bridge.Spec())},
+	}
+	for _, s := range specs() {
+		list = append(list, natsconf.User{Name: s.Name, Permissions: bus.PermissionsOf(s, specs()...)})
+	}
+	return list
+}
+
+// cliSpec is what the command line does on the bus.
+func cliSpec() bus.Spec {
+	return bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete", "turns.fork", "turns.rerun",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
 		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
@@ -61,15 +74,6 @@ func BusUsers() []natsconf.User {
 		"conversations.status", "conversations.reindex",
 		"mcp.status", "mcp.reload", "mcp.probe", "mcp.login", "mcp.code", "mcp.logout",
 	}}
-	list := []natsconf.User{
-		{Name: bus.Admin, Permissions: bus.AdminPermissions()},
-		{Name: cliUser, Permissions: bus.PermissionsOf(cli)},
-		{Name: bridge.Name, Permissions: bus.PermissionsOf(bridge.Spec())},
-	}
-	for _, s := range specs() {
-		list = append(list, natsconf.User{Name: s.Name, Permissions: bus.PermissionsOf(s, specs()...)})
-	}
-	return list
 }
 
 func userNames() []string {

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// nodes are NATS servers as `nats config` describes them, for a user whose keys they know.
+type nodes struct {
+	u    *user
+	url  string
+	keys string
+	all  []*server.Server
+}
+
+// newNodes starts n of them; several are a cluster, which is not waited for. They end with the test.
+func newNodes(t *testing.T, u *user, n int) *nodes {
+	t.Helper()
+	c := &nodes{u: u, keys: filepath.Join(u.home, "keys")}
+	u.run("keys").want(t, 0)
+	dir := t.TempDir()
+	listed := u.run("nats", "keys", c.keys)
+	listed.want(t, 0)
+	put(t, filepath.Join(dir, "keys.conf"), listed.stdout)
+	ports := freePorts(t, 2*n)
+	var routes, urls []string
+	for _, port := range ports[n:] {
+		routes = append(routes, "nats://"+port)
+	}
+	for i := range n {
+		args := []string{
+			"nats", "config", "--name", fmt.Sprint("n", i+1), "--keys", filepath.Join(dir, "keys.conf"), "--store", t.TempDir(), "--sync", "interval",
+			"--listen", ports[i],
+		}
+		if n > 1 {
+			args = append(args, "--cluster-listen", ports[n+i], "--routes", strings.Join(routes, ","))
+		}
+		r := u.run(args...)
+		r.want(t, 0)
+		path := filepath.Join(dir, fmt.Sprint("n", i+1, ".conf"))
+		put(t, path, r.stdout)
+		o, err := server.ProcessConfigFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.NoSigs, o.NoLog = true, true
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		})
+		c.all = append(c.all, s)
+		urls = append(urls, "nats://"+ports[i])
+	}
+	for _, s := range c.all { // together, as each of them counts who is there
+		s.Start()
+	}
+	c.url = strings.Join(urls, ",")
+	return c
+}
+
+// freePorts are addresses that nobody has now: nodes have to know each other's before they begin.
+func freePorts(t *testing.T, n int) (all []string) {
+	t.Helper()
+	for range n {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// at adds where the nodes are, and the keys of all users.
+func (c *nodes) at(args ...string) []string { return append(args, "--nats", c.url, "--creds", c.keys) }
+
+// TestRestoreIntoAClusterThatBegins: it is waited for, has its copies from the start, and what may not be done is told by name.
+func TestRestoreIntoAClusterThatBegins(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML+"channels: {http: {listen: \"off\"}}\n")
+	u.run("chat", "hello").want(t, 0)
+	dir := filepath.Join(t.TempDir(), "b")
+	u.run("backup", dir).want(t, 0)
+	c := newNodes(t, u, 3)
+	u.run(c.at("restore", dir, "--yes")...).want(t, exitUsage, "--replicas 3")
+	u.run(c.at("restore", dir, "--dry-run")...).want(t, 0, "would be refused now: there is no journal yet")
+	u.run(c.at("restore", dir, "--yes", "--replicas", "3")...).want(t, 0, "start them on that bus", "jetclaw doctor --nats")
+	if r := u.run(c.at("topology", "plan", "--replicas", "3")...); r.code != 0 || !strings.Contains(r.stdout, "are as they are to be") {
+		t.Errorf("%+v", r)
+	}
+	// What is there now is not to be lost.
+	const has = "the journal has events: 4 of them, up to cursor 4"
+	if r := u.run(c.at("restore", dir, "--dry-run")...); r.code != 0 || !strings.Contains(r.stderr, has) || !strings.Contains(r.stdout, " is whole: ") {
+		t.Errorf("%+v", r)
+	}
+	if r := u.run(c.at("restore", dir, "--dry-run", "--json")...); r.code != 0 || !strings.Contains(r.stdout, `"refused":"`+c.url+": "+has) {
+		t.Errorf("%+v", r)
+	}
+	u.run(c.at("restore", dir, "--yes")...).want(t, exitFailed, has)
+	// Of a home's own journal it says the same.
+	u.run("restore", dir, "--dry-run").want(t, 0, has)
+
+	// What is safe is done, what is not is named.
+	u.write("jetclaw.yaml", offlineYAML+"mcp: {servers: {files: {command: cat}}}\n")
+	r := u.run(c.at("topology", "apply", "--replicas", "1")...)
+	r.want(t, exitFailed, "could lose something:\n", "update stream EV (num_replicas: 3 → 1): with fewer copies", "say --yes")
+	if r.stdout != "create consumer EV/mcp-files\n" {
+		t.Errorf("%q", r.stdout)
+	}
+	if r := u.run(c.at("topology", "apply", "--replicas", "1", "--json")...); r.code != exitFailed || strings.Count(r.stdout, `"refused":true`) != 8 {
+		t.Errorf("%+v", r)
+	}
+	u.run(c.at("topology", "apply", "--replicas", "3")...).want(t, 0)
+	u.run(c.at("doctor")...).want(t, 0)
+}
+
+// TestRestoreIntoAClusterThatCannotAnswer: it gives up after its time, and says that the bus is why.
+func TestRestoreIntoAClusterThatCannotAnswer(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, offlineYAML)
+	u.run("chat", "hello").want(t, 0)
+	dir := filepath.Join(t.TempDir(), "b")
+	u.run("backup", dir).want(t, 0)
+	c := newNodes(t, u, 3)
+	for _, n := range c.all[1:] {
+		n.Shutdown()
+	}
+	u.run(c.at("restore", dir, "--yes", "--replicas", "3", "--wait", "1s")...).want(t, exitStore, "waiting for the cluster: it does not answer yet")
+	u.run(c.at("topology", "apply", "--wait", "1s")...).want(t, exitStore, "waiting for the cluster")
+}
