@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +18,25 @@ type nodes struct {
 	u    *user
 	url  string
 	keys string
-	all  []*server.Server
+	all  []*exec.Cmd
+}
+
+// nodeVar has the configuration of the NATS server that this process is to be.
+const nodeVar = "JETCLAW_TEST_NODE"
+
+func runNode(conf string) int {
+	o, err := server.ProcessConfigFile(conf)
+	if err == nil {
+		o.NoSigs, o.NoLog = true, true
+		var s *server.Server
+		if s, err = server.NewServer(o); err == nil {
+			s.Start()
+			s.WaitForShutdown()
+			return 0
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
 }
 
 // newNodes starts n of them; several are a cluster, which is not waited for. They end with the test.
@@ -27,41 +48,55 @@ func newNodes(t *testing.T, u *user, n int) *nodes {
 	listed := u.run("nats", "keys", c.keys)
 	listed.want(t, 0)
 	put(t, filepath.Join(dir, "keys.conf"), listed.stdout)
-	ports := freePorts(t, 2*n)
-	var routes, urls []string
-	for _, port := range ports[n:] {
-		routes = append(routes, "nats://"+port)
+	// Ports are looked for at the last moment, when all is written but them: else somebody may take one.
+	port := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", i+1) }
+	var routes, urls, paths []string
+	for i := range n {
+		routes = append(routes, "nats://"+port(n+i))
 	}
 	for i := range n {
 		args := []string{
 			"nats", "config", "--name", fmt.Sprint("n", i+1), "--keys", filepath.Join(dir, "keys.conf"), "--store", t.TempDir(), "--sync", "interval",
-			"--listen", ports[i],
+			"--listen", port(i),
 		}
 		if n > 1 {
-			args = append(args, "--cluster-listen", ports[n+i], "--routes", strings.Join(routes, ","))
+			args = append(args, "--cluster-listen", port(n+i), "--routes", strings.Join(routes, ","))
 		}
 		r := u.run(args...)
 		r.want(t, 0)
 		path := filepath.Join(dir, fmt.Sprint("n", i+1, ".conf"))
 		put(t, path, r.stdout)
-		o, err := server.ProcessConfigFile(path)
+		paths = append(paths, path)
+		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.NoSigs, o.NoLog = true, true
-		s, err := server.NewServer(o)
+		s := exec.CommandContext(context.WithoutCancel(t.Context()), self)
+		s.Env, s.Stderr = append(os.Environ(), nodeVar+"="+path), os.Stderr
+		c.all = append(c.all, s)
+	}
+	var pairs []string
+	for i, free := range freePorts(t, 2*n) {
+		pairs = append(pairs, port(i)+`"`, free+`"`, port(i)+`,`, free+`,`)
+		if i < n {
+			urls = append(urls, "nats://"+free)
+		}
+	}
+	for _, path := range paths {
+		conf, err := os.ReadFile(path)
 		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, path, strings.NewReplacer(pairs...).Replace(string(conf)))
+	}
+	for _, s := range c.all {
+		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
+			_ = s.Process.Kill()
+			_ = s.Wait() // killed
 		})
-		c.all = append(c.all, s)
-		urls = append(urls, "nats://"+ports[i])
-	}
-	for _, s := range c.all { // together, as each of them counts who is there
-		s.Start()
 	}
 	c.url = strings.Join(urls, ",")
 	return c
@@ -133,7 +168,9 @@ func TestRestoreIntoAClusterThatCannotAnswer(t *testing.T) {
 	u.run("backup", dir).want(t, 0)
 	c := newNodes(t, u, 3)
 	for _, n := range c.all[1:] {
-		n.Shutdown()
+		if err := n.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	u.run(c.at("restore", dir, "--yes", "--replicas", "3", "--wait", "1s")...).want(t, exitStore, "waiting for the cluster: it does not answer yet")
 	u.run(c.at("topology", "apply", "--wait", "1s")...).want(t, exitStore, "waiting for the cluster")
