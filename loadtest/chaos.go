@@ -129,7 +129,7 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 	}
 	defer k.sink.Close()
 	run := "x" + strconv.FormatUint(o.seed%(36*36*36*36), 36)
-	if k.chats, err = newMessengers(run, o.seed); err != nil {
+	if k.chats, err = newMessengers(run, o.seed, o.calm); err != nil {
 		return r, err
 	}
 	defer k.chats.fake.Close()

@@ -41,7 +41,7 @@ func explained(ctx context.Context, c *bus.Conn, err error) error {
 	if len(c.Violations()) > 0 {
 		asking, cancel := context.WithTimeout(ctx, explainTime)
 		defer cancel()
-		if refused, ok := errors.AsType[*bus.RefusedError](c.CheckUser(asking, bus.PermissionsOf(cliSpec()))); ok {
+		if refused, ok := errors.AsType[*bus.RefusedError](c.CheckUser(asking, permissionsOf(clients()[0]))); ok {
 			return refused
 		}
 	}

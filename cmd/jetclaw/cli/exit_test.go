@@ -77,20 +77,3 @@ func TestExitCodesOfABusElsewhere(t *testing.T) {
 	}
 	u.run("run", "--target", "turns").want(t, exitStore, "no NATS server")
 }
-
-// TestDoctorOfACluster: it is asked where --nats says, and says once what is to be done about several things.
-func TestDoctorOfACluster(t *testing.T) {
-	t.Parallel()
-	u := newUser(t, offlineYAML)
-	c := newNodes(t, u, 1)
-	r := u.run(c.at("doctor")...)
-	r.want(t, exitFailed)
-	if n := strings.Count(r.stdout, "jetclaw topology apply"); n != 1 || strings.Count(r.stdout, "there is no ") < 10 {
-		t.Errorf("said %d times: %s", n, r.stdout)
-	}
-	u.run(c.at("topology", "apply")...).want(t, 0)
-	if r := u.run(c.at("doctor")...); r.code != 0 || !strings.Contains(r.stdout, " consumers are as they should be") {
-		t.Errorf("%+v", r)
-	}
-	u.run("doctor", "--creds", c.keys).want(t, exitUsage, "--nats")
-}
