@@ -86,7 +86,7 @@ func (e Env) visitBridge(ctx context.Context, o Outside, fn func(context.Context
 		err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was asked to leave
+		return nil // it was asked to leave
 	}
 	return err
 }

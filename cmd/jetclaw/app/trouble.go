@@ -20,10 +20,10 @@ func (e *BusError) Unwrap() error { return e.Err }
 
 // connecting tells the two ways in which a connection is not made: the key or a certificate is refused, or nobody is there.
 func connecting(err error) error {
-	switch fault.KindOf(err) {
-	case fault.Denied:
+	switch k := fault.KindOf(err); {
+	case k == fault.Denied:
 		return &CredsError{err}
-	case fault.Unavailable, fault.Timeout:
+	case k == fault.Unavailable, k == fault.Timeout:
 		return &BusError{err}
 	}
 	return err

@@ -10,8 +10,20 @@ import (
 
 // asking are commands that need a bus, in their ways to use it.
 var asking = [][]string{ //nolint:gochecknoglobals // a constant
-	{"chat", "hi"}, {"events"}, {"sessions", "list"}, {"approvals", "list"}, {"dead", "list"}, {"usage"}, {"explain", "x"}, {"diff", "a", "b"},
-	{"replay", "--all"}, {"mcp", "reload"}, {"pairing", "list"}, {"sessions", "delete", "x", "--yes"}, {"policy", "dry-run"}, {"context", "x"},
+	{"chat", "hi"},
+	{"events"},
+	{"sessions", "list"},
+	{"approvals", "list"},
+	{"dead", "list"},
+	{"usage"},
+	{"explain", "x"},
+	{"diff", "a", "b"},
+	{"replay", "--all"},
+	{"mcp", "reload"},
+	{"pairing", "list"},
+	{"sessions", "delete", "x", "--yes"},
+	{"policy", "dry-run"},
+	{"context", "x"},
 }
 
 // TestExitCodesOfABusElsewhere: 13 where the bus cannot be used, 11 where the key is why; whatever is asked.

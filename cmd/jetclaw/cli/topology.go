@@ -160,7 +160,8 @@ func (s *shell) onTopology(ctx context.Context, o topologyFlags, fn func(context
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return e.WithOwner(ctx, o.at, app.Patience{Within: o.wait, Tell: s.waitingFor("the cluster")}, func(ctx context.Context, admin *bus.Conn) error { return fn(ctx, e, admin, t) })
+	patience := app.Patience{Within: o.wait, Tell: s.waitingFor("the cluster")}
+	return e.WithOwner(ctx, o.at, patience, func(ctx context.Context, admin *bus.Conn) error { return fn(ctx, e, admin, t) })
 }
 
 func (s *shell) planTopology(ctx context.Context, o topologyFlags) error {
