@@ -15,24 +15,27 @@ const (
 	peersWait                            = 15 * time.Second // a server that is missing for longer is none that still starts
 )
 
-// UntilAnswered repeats apply while the cluster cannot answer, for so long as within: one that has just been started, or has lost its
+// UntilAnswered repeats do while the cluster cannot answer, for so long as within: one that has just been started, or has lost its
 // leader, does so for some seconds, and whoever starts everything at once meets it there. What was begun goes on where it stopped. Servers
 // that are too few for so many copies are waited for as well, but not for long. Before each pause tell gets what was wrong.
-func UntilAnswered(ctx context.Context, within time.Duration, tell func(error), apply func() ([]Change, error)) ([]Change, error) {
+func UntilAnswered(ctx context.Context, within time.Duration, tell func(error), do func() error) error {
 	began := time.Now()
 	for {
-		changes, err := apply()
+		err := do()
 		if bound := waitFor(err, within); ctx.Err() != nil || time.Since(began) >= bound {
-			return changes, err
+			return err
 		}
 		tell(err)
 		select {
 		case <-ctx.Done():
-			return changes, err
+			return err
 		case <-time.After(answerPause):
 		}
 	}
 }
+
+// Unanswered says whether an error is that JetStream had nobody who could answer, or take what was asked for.
+func Unanswered(err error) bool { return waitFor(err, 1) > 0 }
 
 // waitFor is how long an error is waited for to go away; 0: it does not.
 func waitFor(err error, within time.Duration) time.Duration {

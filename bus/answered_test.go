@@ -23,20 +23,20 @@ func TestUntilAnswered(t *testing.T) {
 		nil, wrong,
 	}
 	told := 0
-	next := func() ([]bus.Change, error) {
+	next := func() error {
 		err := answers[0]
 		answers = answers[1:]
-		return nil, err
+		return err
 	}
 	tell := func(error) { told++ }
-	if _, err := bus.UntilAnswered(t.Context(), time.Hour, tell, next); err != nil || told != 3 {
+	if err := bus.UntilAnswered(t.Context(), time.Hour, tell, next); err != nil || told != 3 {
 		t.Errorf("told %d times, %v", told, err)
 	}
-	if _, err := bus.UntilAnswered(t.Context(), time.Hour, tell, next); !errors.Is(err, wrong) || told != 3 {
+	if err := bus.UntilAnswered(t.Context(), time.Hour, tell, next); !errors.Is(err, wrong) || told != 3 {
 		t.Errorf("told %d times, %v", told, err)
 	}
 	answers = []error{context.DeadlineExceeded}
-	if _, err := bus.UntilAnswered(t.Context(), 0, tell, next); !errors.Is(err, context.DeadlineExceeded) {
+	if err := bus.UntilAnswered(t.Context(), 0, tell, next); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no time at all: %v", err)
 	}
 }

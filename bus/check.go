@@ -190,6 +190,16 @@ func orCause(ctx context.Context) error {
 	return nil
 }
 
+// CheckJournal says why no work is to be had from this bus: a *MissingError when it has no journal, what is wrong when that cannot be
+// found out.
+func (c *Conn) CheckJournal(ctx context.Context) error {
+	_, err := c.contract(ctx)
+	if missing(err) {
+		return &MissingError{User: c.service, What: []string{"stream " + subject.Journal}}
+	}
+	return err
+}
+
 func (c *Conn) checkContract(ctx context.Context, spec Spec, p patience) error {
 	if !spec.ReadsJournal() {
 		return nil

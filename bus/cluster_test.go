@@ -17,6 +17,7 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	toolbox := bus.Spec{Name: "mcp", Appends: []string{"call.completed.mcp"}, Catalog: "mcp", ReadsCatalog: true, System: true}
+	late := bus.Spec{Name: "late", Doorbells: []string{"message.received"}}
 	c := bustest.NewCluster(t, intake, reader, toolbox)
 	t.Run("conflicts", func(t *testing.T) { clusterConflicts(t, c) })
 	t.Run("a copy that lags", func(t *testing.T) { clusterLag(t, c) })
@@ -25,9 +26,17 @@ func TestCluster(t *testing.T) {
 	t.Run("fewer copies", func(t *testing.T) {
 		l := limits(1 << 30)
 		l.Replicas = 1
-		_, err := bus.ApplyCarefully(t.Context(), c.Admin().JetStream(), bus.TopologyOf([]bus.Spec{intake}, l))
-		if risky, ok := errors.AsType[*bus.RiskError](err); !ok || len(risky.Changes) != 8 {
+		// What is safe is done all the same.
+		changes, err := bus.ApplyCarefully(t.Context(), c.Admin().JetStream(), bus.TopologyOf([]bus.Spec{intake, reader, toolbox, late}, l))
+		risky, ok := errors.AsType[*bus.RiskError](err)
+		if !ok || len(risky.Changes) != 8 || !strings.Contains(err.Error(), "stream EV") {
 			t.Errorf("%v", err)
+		}
+		if !strings.Contains(changed(t, changes), "create consumer EV/late") {
+			t.Errorf("%s", changed(t, changes))
+		}
+		if _, err := c.Admin().JetStream().Consumer(t.Context(), "EV", "late"); err != nil {
+			t.Error(err)
 		}
 		l.Replicas = 0 // as many as there are
 		plan, err := bus.Plan(t.Context(), c.Admin().JetStream(), bus.TopologyOf([]bus.Spec{intake, reader}, l))

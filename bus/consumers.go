@@ -145,10 +145,10 @@ func Mend(ctx context.Context, admin *Conn, t Topology) ([]Change, error) {
 		}
 	}
 	for _, s := range t.Streams {
-		note(s.converge(ctx, admin.js, t.free, true))
+		note(s.converge(ctx, admin.js, t.free, entirely))
 	}
 	for _, c := range t.Consumers {
-		ch, err := c.converge(ctx, admin.js, false, true)
+		ch, err := c.converge(ctx, admin.js, false, entirely)
 		if err != nil && ch.Action == Update {
 			if err = admin.js.DeleteConsumer(ctx, c.Stream, c.Config.Durable); err == nil {
 				_, err = admin.js.CreateConsumer(ctx, c.Stream, c.Config)

@@ -49,26 +49,38 @@ func (c Change) String() string {
 
 // Plan says what Apply would do. It changes nothing.
 func Plan(ctx context.Context, js jetstream.JetStream, t Topology) ([]Change, error) {
-	return converge(ctx, js, t, false)
+	return converge(ctx, js, t, look)
 }
 
 // Apply creates what is missing and updates what differs; it never deletes a stream, a consumer or a message. It may be
 // repeated, and after an error continues where it stopped. The result is in the topology's order.
 func Apply(ctx context.Context, js jetstream.JetStream, t Topology) ([]Change, error) {
-	return converge(ctx, js, t, true)
+	return converge(ctx, js, t, entirely)
 }
+
+// extent is how much of what differs converge changes.
+type extent int
+
+const (
+	look      extent = iota // nothing
+	carefully               // what has no Risk
+	entirely
+)
+
+// does says whether a change is made.
+func (x extent) does(c Change) bool { return x == entirely || x == carefully && c.Risk == "" }
 
 // parallel requests: the files of a new stream are synced one by one, and these waits overlap.
 const parallel = 8
 
-func converge(ctx context.Context, js jetstream.JetStream, t Topology, apply bool) ([]Change, error) {
+func converge(ctx context.Context, js jetstream.JetStream, t Topology, x extent) ([]Change, error) {
 	changes := make([]Change, len(t.Streams)+len(t.Consumers))
 	missing := make(map[string]bool, len(t.Streams)) // streams that a plan would create
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i, s := range t.Streams {
 		g.Go(func() (err error) {
-			changes[i], err = s.converge(gctx, js, t.free, apply)
+			changes[i], err = s.converge(gctx, js, t.free, x)
 			return err
 		})
 	}
@@ -76,13 +88,13 @@ func converge(ctx context.Context, js jetstream.JetStream, t Topology, apply boo
 		return nil, err
 	}
 	for i, s := range t.Streams {
-		missing[s.Config.Name] = !apply && changes[i].Action == Create
+		missing[s.Config.Name] = x == look && changes[i].Action == Create
 	}
 	g, gctx = errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i, c := range t.Consumers {
 		g.Go(func() (err error) {
-			changes[len(t.Streams)+i], err = c.converge(gctx, js, missing[c.Stream], apply)
+			changes[len(t.Streams)+i], err = c.converge(gctx, js, missing[c.Stream], x)
 			return err
 		})
 	}
@@ -92,13 +104,13 @@ func converge(ctx context.Context, js jetstream.JetStream, t Topology, apply boo
 	return changes, nil
 }
 
-func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64, apply bool) (Change, error) {
+func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64, x extent) (Change, error) {
 	want := s.Config
 	ch := Change{Action: Unchanged, Object: "stream " + want.Name}
 	have, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		ch.Action = Create
-		if apply {
+		if x.does(ch) {
 			_, err = js.CreateStream(ctx, want)
 			return ch, named("create", ch, err)
 		}
@@ -132,7 +144,7 @@ func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64
 	if info.Config.PersistMode != want.PersistMode {
 		ch.Action, ch.Risk = Replace, "what it has is built again: each session is folded from its beginning once"
 	}
-	if !apply {
+	if !x.does(ch) {
 		return ch, nil
 	}
 	if ch.Action == Replace {
@@ -168,7 +180,7 @@ func keepSize(have, auto, used, free int64) int64 {
 	return have
 }
 
-func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream, apply bool) (Change, error) {
+func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream bool, x extent) (Change, error) {
 	want := c.Config
 	ch := Change{Action: Create, Object: "consumer " + c.Stream + "/" + want.Durable}
 	if noStream {
@@ -176,7 +188,7 @@ func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream
 	}
 	have, err := js.Consumer(ctx, c.Stream, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		if apply {
+		if x.does(ch) {
 			_, err = js.CreateConsumer(ctx, c.Stream, want)
 			return ch, named("create", ch, err)
 		}
@@ -196,7 +208,7 @@ func (c Consumer) converge(ctx context.Context, js jetstream.JetStream, noStream
 		return ch, nil
 	}
 	ch.Action = Update
-	if apply {
+	if x.does(ch) {
 		_, err = js.UpdateConsumer(ctx, c.Stream, want)
 		return ch, named("update", ch, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// RiskError says that a topology was not applied, as a part of it loses something or makes it less safe.
+// RiskError says which parts of a topology were left as they are, as a change of them loses something or makes it less safe.
 type RiskError struct{ Changes []Change }
 
 func (e *RiskError) Error() string {
@@ -18,25 +18,29 @@ func (e *RiskError) Error() string {
 	for i, c := range e.Changes {
 		lines[i] = fmt.Sprintf("%s: %s", c, c.Risk)
 	}
-	return "nothing was changed, as this could lose something:\n" + strings.Join(lines, "\n")
+	return "not done, as this could lose something:\n" + strings.Join(lines, "\n")
 }
 
-// ApplyCarefully is Apply where somebody else may rely on what is there: a *RiskError when a change has a Risk.
+// ApplyCarefully is Apply where somebody else may rely on what is there: changes with a Risk are left out, and everything else is done.
+// Then the error is a *RiskError that has them, and they are in the result, too.
 func ApplyCarefully(ctx context.Context, js jetstream.JetStream, t Topology) ([]Change, error) {
-	plan, err := Plan(ctx, js, t)
+	if _, err := Plan(ctx, js, t); err != nil { // that of a newer jetclaw is not touched at all
+		return nil, err
+	}
+	changes, err := converge(ctx, js, t, carefully)
 	if err != nil {
 		return nil, err
 	}
 	var risky RiskError
-	for _, c := range plan {
+	for _, c := range changes {
 		if c.Risk != "" {
 			risky.Changes = append(risky.Changes, c)
 		}
 	}
 	if len(risky.Changes) > 0 {
-		return nil, &risky
+		return changes, &risky
 	}
-	return Apply(ctx, js, t)
+	return changes, nil
 }
 
 // riskOf says what an update of a stream could cost.

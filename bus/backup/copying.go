@@ -84,6 +84,9 @@ func (c *copying) abandon() {
 
 // snapshot writes all but the end of the server's snapshot.
 func (c *copying) snapshot(ctx context.Context, admin *bus.Conn) (err error) {
+	if _, err := stateOf(ctx, admin, c.saved.Name); err != nil { // of one that is not there a cluster answers nothing below
+		return err
+	}
 	inbox := admin.NATS().NewInbox()
 	d, err := newDeliveries(admin, inbox)
 	if err != nil {

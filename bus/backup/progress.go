@@ -1,5 +1,12 @@
 package backup
 
+import (
+	"context"
+	"time"
+
+	"github.com/jetclaw/jetclaw/bus"
+)
+
 // Options of a Save or a Restore. The zero value is one.
 type Options struct {
 	Version  string         // the jetclaw that saves; for the manifest
@@ -7,6 +14,19 @@ type Options struct {
 	// Replicas are the copies that a Restore makes of each stream, on a bus whose disks are others: limits in bytes are then left to the
 	// topology that is applied afterwards. 0: one, with the limits that were saved.
 	Replicas int
+	// Wait is for how long a Restore waits for a cluster that cannot answer, at each step; 0: not at all. Waiting is told why, before each
+	// pause; nil: nobody looks.
+	Wait    time.Duration
+	Waiting func(error)
+}
+
+// patiently repeats what a cluster cannot answer yet.
+func (o Options) patiently(ctx context.Context, do func() error) error {
+	tell := o.Waiting
+	if tell == nil {
+		tell = func(error) {}
+	}
+	return bus.UntilAnswered(ctx, o.Wait, tell, do)
 }
 
 func (o Options) tell(p Progress) {

@@ -25,19 +25,28 @@ var ErrNotEmpty = errors.New("the journal has events")
 // anything is touched. Afterwards the caller applies the topology: it makes the bucket of snapshots and consumers that
 // are missing, and fits limits to this disk.
 //
-// After an error, or when ctx ends, the journal is empty or marked as unfinished, and Restore may be called again.
+// After an error, or when ctx ends, the journal is empty or marked as unfinished, and Restore may be called again. What had been
+// restored until then is removed, as far as the bus still answers.
 func Restore(ctx context.Context, admin *bus.Conn, dir string, o Options) (Manifest, error) {
 	m, err := Check(ctx, dir, o)
 	if err != nil {
 		return m, err
 	}
-	if err := Empty(ctx, admin); err != nil {
+	if err := o.patiently(ctx, func() error { return Empty(ctx, admin) }); err != nil {
 		return m, err
 	}
 	r := restorer{admin: admin, dir: dir, o: o}
+	if err := r.all(ctx, m); err != nil {
+		r.cleanUp(ctx, names()...)
+		return m, err
+	}
+	return m, nil
+}
+
+func (r *restorer) all(ctx context.Context, m Manifest) error {
 	for _, name := range append(names(), rebuilt) {
-		if err := r.remove(ctx, name); err != nil {
-			return m, err
+		if err := r.o.patiently(ctx, func() error { return r.remove(ctx, name) }); err != nil {
+			return err
 		}
 	}
 	// In the reverse order of saving: the journal last, and before it the timers, which ring from now on.
@@ -46,11 +55,11 @@ func Restore(ctx context.Context, admin *bus.Conn, dir string, o Options) (Manif
 		byName[s.Name] = s
 	}
 	for _, name := range slices.Backward(names()) {
-		if err := r.restore(ctx, byName[name], m.Sum); err != nil {
-			return m, fmt.Errorf("restore stream %s from %s: %w", name, dir, err)
+		if err := r.o.patiently(ctx, func() error { return r.restore(ctx, byName[name], m.Sum) }); err != nil {
+			return fmt.Errorf("restore stream %s from %s: %w", name, r.dir, err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // unfinished is the mark of a journal that is being restored; its value is the backup.
@@ -99,7 +108,8 @@ func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
 		}
 	}
 	got, err := r.send(ctx, s, config)
-	for again := 0; again < maxAgain && inTheWay(err) && pause(ctx); again++ {
+	began := time.Now()
+	for again := 0; (again < maxAgain || time.Since(began) < stallTime) && inTheWay(err) && pause(ctx); again++ {
 		r.cleanUp(ctx, s.Name)
 		got, err = r.send(ctx, s, config)
 	}
@@ -113,19 +123,28 @@ func (r *restorer) restore(ctx context.Context, s Stream, backup string) error {
 	if s.Name != subject.Journal {
 		return nil
 	}
-	return api(ctx, r.admin, "STREAM.UPDATE."+s.Name, plain, &struct{}{}) // without the mark
+	return r.o.patiently(ctx, func() error { // without the mark
+		return api(ctx, r.admin, "STREAM.UPDATE."+s.Name, plain, &struct{}{})
+	})
 }
 
-// maxAgain is how often a stream is sent anew that the server could not store.
-const maxAgain = 3
+// A stream that the server could not store is sent anew so often, and for so long: an attempt of which it has heard no more blocks
+// the stream for 5 s.
+const (
+	maxAgain  = 3
+	stallTime = 6 * time.Second
+)
 
-const codeRestoreFailed jetstream.ErrorCode = 10062
+const (
+	codeRestoreFailed jetstream.ErrorCode = 10062
+	codeRestoreExists jetstream.ErrorCode = 10130
+)
 
 // inTheWay says that the server could not store what it was sent: what was there before, or the end of an attempt that was
 // cut off, may not have gone yet.
 func inTheWay(err error) bool {
 	refused, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && refused.ErrorCode == codeRestoreFailed
+	return ok && (refused.ErrorCode == codeRestoreFailed || refused.ErrorCode == codeRestoreExists)
 }
 
 func pause(ctx context.Context) bool {
@@ -138,11 +157,13 @@ func pause(ctx context.Context) bool {
 }
 
 // cleanUp removes what an attempt that failed has left. The next one would do it, too.
-func (r *restorer) cleanUp(ctx context.Context, name string) {
+func (r *restorer) cleanUp(ctx context.Context, names ...string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	if err := r.remove(ctx, name); err != nil {
-		r.admin.Log().Debug("clean up after a restore", "stream", name, "error", err)
+	for _, name := range names {
+		if err := r.remove(ctx, name); err != nil {
+			r.admin.Log().Debug("clean up after a restore", "stream", name, "error", err)
+		}
 	}
 }
 

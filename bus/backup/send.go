@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 )
@@ -59,7 +62,7 @@ func (r *restorer) chunks(ctx context.Context, s Stream, f io.Reader, to string)
 		case err != nil:
 			return err
 		}
-		m, err := ask(ctx, r.admin, to, buf[:n])
+		m, err := r.chunk(ctx, to, buf[:n], done == 0)
 		if err != nil {
 			return err
 		}
@@ -73,6 +76,27 @@ func (r *restorer) chunks(ctx context.Context, s Stream, f io.Reader, to string)
 		r.o.tell(Progress{Doing: Restoring, Stream: s.Name, Done: done, Total: s.Bytes})
 	}
 }
+
+// chunk sends one. In a cluster the node that takes them may not be known yet where we are connected: nobody has got the first one
+// then, and it is sent again.
+func (r *restorer) chunk(ctx context.Context, to string, data []byte, first bool) (*nats.Msg, error) {
+	for began := time.Now(); ; {
+		m, err := ask(ctx, r.admin, to, data)
+		if !first || !errors.Is(err, nats.ErrNoResponders) || time.Since(began) > listenTime {
+			return m, err
+		}
+		select {
+		case <-time.After(listenPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+const (
+	listenTime  = 4 * time.Second // the server gives up after 5
+	listenPause = 20 * time.Millisecond
+)
 
 // cutOff tells the server that nothing more will come, and waits until it has given up. Without that it would wait for 5 s,
 // in which nobody else can restore the stream.

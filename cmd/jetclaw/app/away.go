@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -33,6 +34,27 @@ func (e Env) remote() Away {
 		}
 	}
 	return at
+}
+
+// At is the same with the bus that was named in the place of that of the configuration; none: as it is. Paths are those of the working
+// directory.
+func (e Env) At(named Away) (Env, error) {
+	if named.URL == "" {
+		return e, nil
+	}
+	for _, path := range []*string{&named.Creds, &named.TLS.CA, &named.TLS.Cert, &named.TLS.Key} {
+		if *path == "" {
+			continue
+		}
+		var err error
+		if *path, err = filepath.Abs(*path); err != nil {
+			return e, err
+		}
+	}
+	c := *e.Config
+	c.Remote = config.Remote{URL: named.URL, Creds: named.Creds, TLS: named.TLS}
+	e.Config = &c
+	return e, nil
 }
 
 // Or is the bus that was named, else the one that the configuration names.

@@ -67,22 +67,26 @@ func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bu
 	return nil
 }
 
-// wrong says whether an error is one of a key that somebody has named for this very purpose: to wait makes it no better.
+// wrong says whether an error is one of a key that somebody has named for this very purpose: to wait makes it no better. A key that a
+// server refuses may be known to the one that is waited for.
 func (o Outside) wrong(err error) bool {
 	_, ok := errors.AsType[*CredsError](err)
-	return ok && (o.Creds != "" || o.Seed != "")
+	return ok && (o.Creds != "" || o.Seed != "") && fault.KindOf(err) != fault.Denied
 }
 
 // visitBridge lets fn use one connection. It returns nil when ctx has ended it.
 func (e Env) visitBridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error, there func()) error {
 	conn, err := e.dialBridge(ctx, o)
 	if err == nil {
+		defer e.part(ctx, conn)
+		err = lacks(ctx, conn)
+	}
+	if err == nil {
 		there()
 		err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
-		e.part(ctx, conn)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was asked to leave
+		return nil // it was asked to leave
 	}
 	return err
 }
@@ -124,7 +128,8 @@ func (e Env) dialBridge(ctx context.Context, o Outside) (*bus.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bus.Connect(ctx, bus.ConnOptions{Service: bridge.Name, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log})
+		c, err := bus.Connect(ctx, bus.ConnOptions{Service: bridge.Name, URL: at.URL, Seed: id.seed, JWT: id.jwt, TLS: secure, Log: e.Log})
+		return c, connecting(err)
 	}
 	g, err := e.elsewhere(ctx, at, false)
 	if err != nil {

@@ -137,7 +137,7 @@ func (e Env) visit(ctx context.Context, at Away, c Client, fn func(context.Conte
 	if c.Conn, err = g.dial(ctx, cliUser); err != nil {
 		return err
 	}
-	err = fn(ctx, c)
+	err = explained(ctx, c.Conn, fn(ctx, c))
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), partTime)
 	defer cancel()
 	if cerr := c.Conn.Close(end); cerr != nil {
@@ -164,6 +164,7 @@ func (e Env) inProcess(ctx context.Context, t Target, fn func(context.Context, C
 	guest := newWorker(cliUser, g.dial, func(conn *bus.Conn) (lifecycle.Service, error) {
 		c.Conn = conn
 		return &visitor{fn: func(ctx context.Context) error {
+			e.note(p)
 			err := fn(ctx, c)
 			if err == nil {
 				g.server.quiet(ctx, e.Log)

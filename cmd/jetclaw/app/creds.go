@@ -21,6 +21,14 @@ type CredsError struct{ Err error }
 func (e *CredsError) Error() string { return e.Err.Error() }
 func (e *CredsError) Unwrap() error { return e.Err }
 
+// noKey is text of a key that is not here; it is fs.ErrNotExist without saying so.
+type noKey struct{ text string }
+
+func (e *noKey) Error() string { return e.text }
+
+// Is makes it known as what is missing: another way to do without that key may be taken.
+func (e *noKey) Is(target error) bool { return target == fs.ErrNotExist }
+
 // identity is how a user proves itself on the bus; empty for a server that asks nobody.
 type identity struct {
 	seed []byte
@@ -46,15 +54,14 @@ func credsOf(path, user string) (identity, error) {
 			return id, err
 		}
 	}
-	return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s holds neither %s.nk nor %s.creds: %w",
-		user, path, user, user, fs.ErrNotExist)}
+	return identity{}, &CredsError{&noKey{fmt.Sprintf("credentials of %s: %s holds neither %s.nk nor %s.creds", user, path, user, user)}}
 }
 
 func fileOf(path, user string) (identity, error) {
 	name := filepath.Base(path)
 	if name = strings.TrimSuffix(name, filepath.Ext(name)); name != user && slices.Contains(userNames(), name) {
-		return identity{}, &CredsError{fmt.Errorf("credentials of %s: %s is the key of %s, and each user has its own: name the folder "+
-			"with both, or start each by itself: %w", user, path, name, fs.ErrNotExist)}
+		return identity{}, &CredsError{&noKey{fmt.Sprintf("credentials of %s: %s is the key of %s, and each user has its own: name that of %s, "+
+			"or the folder with all of them", user, path, name, user)}}
 	}
 	return readCreds(path, user)
 }

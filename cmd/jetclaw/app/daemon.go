@@ -45,7 +45,7 @@ type Report struct {
 var ErrNoServer = errors.New("no NATS server: start `jetclaw run --target nats` on this home, or name one with --nats URL")
 
 // Run runs the target until ctx ends and everything has drained. The errors that a person has to act on are
-// *home.HeldError, *config.SecretError, *CredsError, natsembed.ErrStore and ErrPort.
+// *home.HeldError, *config.SecretError, *CredsError, *bus.RefusedError, *BusError, *bus.MissingError, natsembed.ErrStore and ErrPort.
 func (e Env) Run(ctx context.Context, d Daemon) error {
 	if err := e.Home.Create(); err != nil {
 		return err
@@ -107,6 +107,7 @@ func (e Env) runLocked(ctx context.Context, d Daemon, lock *home.Lock) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	options.Ready = func() {
+		e.note(p)
 		r := g.report(e, p)
 		r.Target = d.Target.String()
 		if lock != nil && r.Bus != "" {
@@ -258,7 +259,7 @@ func (e Env) elsewhere(ctx context.Context, at Away, owner bool) (*group, error)
 		if err == nil {
 			openly(c)
 		}
-		return e.told.track(user, c, err)
+		return e.told.track(user, c, connecting(err))
 	}
 	if st, serr := os.Stat(at.Creds); owner && (at.Creds == "" || serr == nil && st.IsDir()) { // a file is one user's: a service's
 		g.owner, err = e.ownTopology(ctx, g.dial)
@@ -289,11 +290,13 @@ func (e Env) ownTopology(ctx context.Context, dial dialer) (owner bool, err erro
 	}
 	tell := func(err error) { e.Log.Warn("the cluster does not answer yet", "error", err) }
 	topology := bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...)
-	changes, err := bus.UntilAnswered(ctx, clusterTime, tell, func() ([]bus.Change, error) {
-		return bus.ApplyCarefully(ctx, admin.JetStream(), topology)
+	var changes []bus.Change
+	err = bus.UntilAnswered(ctx, clusterTime, tell, func() (err error) {
+		changes, err = bus.ApplyCarefully(ctx, admin.JetStream(), topology)
+		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("apply the topology: %w", err)
+		err = fmt.Errorf("apply the topology: %w", silent(err))
 	}
 	if _, ok := errors.AsType[*bus.RiskError](err); ok {
 		err = fmt.Errorf("%w\n`jetclaw topology apply --yes` does it", err)

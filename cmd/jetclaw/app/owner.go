@@ -9,15 +9,15 @@ import (
 )
 
 // WithOwner lets fn talk to a bus as the owner of its topology: to the one that was named, else to that of remote.url, else to the
-// home's own.
-func (e Env) WithOwner(ctx context.Context, named Away, fn func(context.Context, *bus.Conn) error) error {
+// home's own. One that was named or configured is waited for as p says. Its errors are a *BusError where JetStream cannot answer.
+func (e Env) WithOwner(ctx context.Context, named Away, p Patience, fn func(context.Context, *bus.Conn) error) error {
 	visit := func(ctx context.Context, c Client) error {
-		admin, err := c.Admin(ctx)
+		admin, err := p.reach(ctx, func() (*bus.Conn, error) { return c.Admin(ctx) })
 		if err != nil {
 			return err
 		}
 		if err = admin.CheckUser(ctx, bus.AdminPermissions()); err == nil {
-			err = fn(ctx, admin)
+			err = silent(fn(ctx, admin))
 		}
 		e.part(ctx, admin)
 		return err

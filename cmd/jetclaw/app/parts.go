@@ -19,6 +19,7 @@ import (
 // belongs to a service outside of the target is left empty.
 type parts struct {
 	models string        // which model answers, for people; "" when none is called here
+	notes  []string      // what a person is to know once it runs
 	taking *turns.Config // nil: not in the target
 
 	gating    *tools.Config     // nil: not in the target
@@ -44,12 +45,15 @@ type parts struct {
 // httpToken is the name of the one token of the HTTP API; it is part of session ids.
 const httpToken = "default"
 
-// newParts reads the configuration for a target. Without doors nothing listens and nothing is pushed.
+// newParts reads the configuration for a target. Without doors nothing listens and nothing is pushed. Notices wait in notes: before
+// something that ends the process they would only hide why.
 func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error) {
 	p := &parts{
 		outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits(), index: e.Home.Conversations(),
 		owners: e.Config.ApproversOr(), joinOwners: len(e.Config.Approvers) == 0,
 	}
+	running := e // tells at once what there is to tell later
+	e.Notice = func(text string) { p.notes = append(p.notes, text) }
 	p.outboxLimits.ResendUnknown = e.Config.Outbox.OnUnknown != "hold"
 	p.intakeLimits.MaxBytes = int(e.Config.Limits.MessageBytes)
 	if t.has("turns") {
@@ -60,7 +64,7 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 	if err := e.findTools(ctx, p, t); err != nil {
 		return nil, err
 	}
-	if err := e.findMCP(p, t); err != nil {
+	if err := running.findMCP(p, t); err != nil {
 		return nil, err
 	}
 	if doors && (t.Server || t.has(mcp.Name)) {
@@ -102,6 +106,14 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 		p.http = &c
 	}
 	return p, nil
+}
+
+// note tells what was found while the parts were made, once.
+func (e Env) note(p *parts) {
+	for _, n := range p.notes {
+		e.Notice(n)
+	}
+	p.notes = nil
 }
 
 func (e Env) findCallback(p *parts) error {

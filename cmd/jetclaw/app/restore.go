@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/backup"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
@@ -18,6 +19,7 @@ import (
 type Restoring struct {
 	Dir      string
 	To       Away // a bus elsewhere instead of the home's journal; none: the home's
+	Patience Patience
 	Progress func(backup.Progress)
 	// Agree is asked once the backup is known to be whole and the home to be free for it. Its error ends it; nothing was changed.
 	Agree func(context.Context, backup.Manifest) error
@@ -37,8 +39,7 @@ func (e Env) Restore(ctx context.Context, r Restoring) (m backup.Manifest, err e
 		return e.restoreElsewhere(ctx, r)
 	}
 	if e.Config.Remote.URL != "" {
-		return m, errors.New("a backup is restored into the store of this home, but remote.url says that the journal is elsewhere: " +
-			"name it by --nats, or take remote.url out of the configuration")
+		return m, errElsewhere
 	}
 	if err := e.Home.Create(); err != nil {
 		return m, err
@@ -69,6 +70,43 @@ func (e Env) Restore(ctx context.Context, r Restoring) (m backup.Manifest, err e
 		err = e.replaceStreams(fresh)
 	}
 	return m, errors.Join(err, os.RemoveAll(fresh))
+}
+
+var errElsewhere = errors.New("a backup is restored into the store of this home, but remote.url says that the journal is elsewhere: " +
+	"name it by --nats, or take remote.url out of the configuration")
+
+// Refusal is why a restore would be refused now, nil when it would not. err says that this could not be found out. Nothing is changed.
+func (e Env) Refusal(ctx context.Context, r Restoring) (refusal, err error) {
+	switch _, serr := os.Stat(filepath.Join(e.Home.Data(), streamsFolder)); {
+	case r.To.URL != "":
+		err = e.WithOwner(ctx, r.To, r.Patience, func(ctx context.Context, admin *bus.Conn) error {
+			if err := e.vacant(ctx, admin, r); err != nil || e.Config.Bus.Replicas > 0 {
+				return err
+			}
+			_, err := copiesNow(ctx, admin)
+			return err
+		})
+	case e.Config.Remote.URL != "":
+		return errElsewhere, nil
+	case errors.Is(serr, fs.ErrNotExist):
+		return nil, nil
+	default:
+		err = e.WithJournal(ctx, func(ctx context.Context, c Client) error {
+			admin, err := c.Admin(ctx)
+			if err != nil {
+				return err
+			}
+			defer e.part(ctx, admin)
+			if err = backup.Empty(ctx, admin); err == nil && c.At != "" {
+				refusal = fmt.Errorf("%s has this home: stop it first", c.At)
+			}
+			return err
+		})
+	}
+	if errors.Is(err, backup.ErrNotEmpty) || errors.Is(err, ErrCopies) {
+		return err, nil
+	}
+	return refusal, err
 }
 
 // unused is an error when the home's journal has events.

@@ -14,24 +14,25 @@ import (
 )
 
 // restoreElsewhere puts a backup in the place of the journal of a bus elsewhere, which has to be empty, and on which no service may
-// run. One that was interrupted is repeated; until then services find the journal missing, or unfinished.
+// run. A cluster that has just been started is waited for, at each step. What one that failed could not remove, the next one replaces;
+// until then services find the journal missing, or unfinished.
 func (e Env) restoreElsewhere(ctx context.Context, r Restoring) (m backup.Manifest, err error) {
-	options := backup.Options{Progress: r.Progress}
+	options := backup.Options{Progress: r.Progress, Wait: r.Patience.Within, Waiting: r.Patience.Tell}
 	if m, err = backup.Check(ctx, r.Dir, options); err != nil {
 		return m, err
 	}
-	err = e.WithOwner(ctx, r.To, func(ctx context.Context, admin *bus.Conn) error {
-		if err := backup.Empty(ctx, admin); err != nil {
-			return fmt.Errorf("%s: %w; a backup is restored where there is nothing to lose", r.To.URL, err)
-		}
-		if r.Agree != nil {
-			if err := r.Agree(ctx, m); err != nil {
-				return err
-			}
+	err = e.WithOwner(ctx, r.To, r.Patience, func(ctx context.Context, admin *bus.Conn) error {
+		if err := e.vacant(ctx, admin, r); err != nil {
+			return err
 		}
 		limits := e.limits()
 		if limits.Replicas == 0 {
 			if limits.Replicas, err = copiesNow(ctx, admin); err != nil {
+				return err
+			}
+		}
+		if r.Agree != nil {
+			if err := r.Agree(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -42,14 +43,13 @@ func (e Env) restoreElsewhere(ctx context.Context, r Restoring) (m backup.Manife
 		topology := bus.TopologyOf(specs(), limits, executorsOf(e.Config)...)
 		settling, cancel := context.WithTimeoutCause(ctx, copiesTime, fmt.Errorf("not within %s", copiesTime))
 		defer cancel()
-		for {
+		// What was just restored elects its leaders first.
+		err := bus.UntilAnswered(settling, copiesTime, func(error) {}, func() error {
 			_, err := bus.Apply(settling, admin.JetStream(), topology)
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, context.DeadlineExceeded) || settling.Err() != nil { // what was just restored elects its leaders first
-				return fmt.Errorf("the backup is restored; apply the topology: %w", err)
-			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("the backup is restored; apply the topology: %w", err)
 		}
 		if err := bus.AwaitSettled(settling, admin.JetStream(), topology, func(int, string) {}); err != nil {
 			return fmt.Errorf("the backup is restored: %w; `jetclaw topology apply` waits for them", err)
@@ -59,12 +59,39 @@ func (e Env) restoreElsewhere(ctx context.Context, r Restoring) (m backup.Manife
 	return m, err
 }
 
+// vacant is backup.ErrNotEmpty when the bus elsewhere has events.
+func (e Env) vacant(ctx context.Context, admin *bus.Conn, r Restoring) error {
+	tell := r.Patience.Tell
+	if tell == nil {
+		tell = func(error) {}
+	}
+	err := bus.UntilAnswered(ctx, r.Patience.Within, tell, func() error {
+		asking, cancel := context.WithTimeout(ctx, vacantTime)
+		defer cancel()
+		return backup.Empty(asking, admin)
+	})
+	if errors.Is(err, backup.ErrNotEmpty) {
+		return fmt.Errorf("%s: %w; a backup is restored where there is nothing to lose", e.Or(r.To).URL, err)
+	}
+	return err
+}
+
+const vacantTime = 2 * time.Second // of one question
+
 const copiesTime = 10 * time.Minute
 
-// copiesNow is how many copies the journal has that is there, 1 where there is none.
+// ErrCopies says that nobody has said how many copies a cluster is to have.
+var ErrCopies = errors.New("there is no journal yet, and nobody has said how many copies it is to have: say --replicas 3 (or bus.replicas) for " +
+	"a cluster of three servers")
+
+// copiesNow is how many copies the journal has that is there; where there is none, 1 on a server that is alone, and ErrCopies on a cluster:
+// what begins with one copy there is not safe, and nothing would tell.
 func copiesNow(ctx context.Context, admin *bus.Conn) (int, error) {
 	s, err := admin.JetStream().Stream(ctx, subject.Journal)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if admin.NATS().ConnectedClusterName() != "" {
+			return 0, ErrCopies
+		}
 		return 1, nil
 	}
 	if err != nil {

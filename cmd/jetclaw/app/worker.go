@@ -7,6 +7,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
+	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
 // dialer opens the connection of a user, to the embedded server or elsewhere.
@@ -35,7 +36,7 @@ func (w *worker) Run(ctx context.Context) error {
 		return err
 	}
 	if w.check != nil {
-		err = w.check(ctx, conn)
+		err = w.checked(ctx, conn)
 	}
 	if err == nil {
 		err = w.serve(ctx, conn)
@@ -43,6 +44,15 @@ func (w *worker) Run(ctx context.Context) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	return errors.Join(err, conn.Close(end))
+}
+
+// checked is check, whose silence is a *BusError.
+func (w *worker) checked(ctx context.Context, conn *bus.Conn) error {
+	err := w.check(ctx, conn)
+	if k := fault.KindOf(err); k == fault.Unavailable || k == fault.Timeout {
+		return &BusError{err}
+	}
+	return silent(err)
 }
 
 func (w *worker) serve(ctx context.Context, conn *bus.Conn) error {

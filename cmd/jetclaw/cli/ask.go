@@ -138,6 +138,19 @@ func (d desk) askReply(ctx context.Context, message, until string, back <-chan n
 	return r, err
 }
 
+// lacks is why waiting is of no use: there is no journal. nil when there is, or nobody can say.
+func (d desk) lacks(ctx context.Context, kind fault.Kind) error {
+	if kind == fault.Busy || !d.conn.NATS().IsConnected() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if lacks, ok := errors.AsType[*bus.MissingError](d.conn.CheckJournal(ctx)); ok {
+		return lacks
+	}
+	return nil
+}
+
 // patiently repeats what failed because nobody was there, for a while.
 func (d desk) patiently(ctx context.Context, ask func() error) error {
 	told := false
@@ -148,6 +161,9 @@ func (d desk) patiently(ctx context.Context, ask func() error) error {
 			return err
 		}
 		if !told {
+			if lacks := d.lacks(ctx, kind); lacks != nil {
+				return lacks
+			}
 			d.note("jetclaw does not answer; waiting up to " + strconv.Itoa(int(away.Seconds())) + " s for it")
 			told = true
 		}

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -65,6 +63,7 @@ type backupReport struct {
 	Seconds float64        `json:"seconds"` // that this command took
 	Streams []backedStream `json:"streams"`
 	DryRun  bool           `json:"dry_run,omitempty"`
+	Refused string         `json:"refused,omitempty"` // why a restore would be refused now, of a dry run
 }
 
 type backedStream struct {
@@ -144,112 +143,4 @@ func (p *progress) backup(b backup.Progress) {
 		how = megabytes(b.Done) + " of " + megabytes(b.Total)
 	}
 	fmt.Fprintf(p.out, "%s%s %s: %s", clearLine, b.Doing, b.Stream, how)
-}
-
-// restoreOptions are the flags of `restore`.
-type restoreOptions struct {
-	to     app.Away
-	yes    bool
-	dryRun bool
-	json   bool
-}
-
-func (s *shell) restoreCommand() *cobra.Command {
-	var o restoreOptions
-	c := &cobra.Command{
-		Use:   "restore DIR",
-		Short: "Bring back what a backup holds, into a home whose journal is empty",
-		Long: `Checks every file of a backup, then puts it in the place of the journal of this home, which has to be empty, and which
-no daemon or conversation may have meanwhile. Interrupted, it has changed nothing.
-
-With --nats it goes to a cluster instead, in the place of a journal that is empty, while no service runs there; the key of the
-user admin is needed. It gets as many copies as bus.replicas says, else as the empty journal there has. A cluster that has
-just been started may refuse a stream ("no responders"): run it again; a restore there that failed may have left streams behind,
-which "jetclaw topology apply --yes" brings to their copies. The way back is "jetclaw backup" with remote.url, and a restore
-into a home.
-
-Restore only what you trust: checksums find damage, not malice, and who may talk to your agents is in a backup, too.
-
-The keys (keys/ in the home) and the configuration (jetclaw.yaml) are not in a backup. Put the old ones in place first:
-with new keys, approvals that were decided or parked before are not believed, and have to be asked for again.
-What was under way when the backup was made goes on with the next "jetclaw run"; what was sent after it was made may be
-sent again, and what was written after it is not there.`,
-		Example: `  jetclaw restore /backups/jetclaw-2026-11-30
-  jetclaw restore /backups/jetclaw-2026-11-30 --dry-run
-  JETCLAW_HOME=/srv/other jetclaw restore /backups/jetclaw-2026-11-30 --yes
-  jetclaw restore /backups/jetclaw-2026-11-30 --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem`,
-		Args: oneFolder,
-		RunE: func(c *cobra.Command, args []string) error { return s.restore(c.Context(), args[0], o) },
-	}
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	awayFlags(c, &o.to, "file, or folder with admin.nk, for --nats")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only check the backup, and say what is in it")
-	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
-	folderCompletion(c)
-	return c
-}
-
-func (s *shell) restore(ctx context.Context, dir string, o restoreOptions) error {
-	if err := o.to.Validate(); err != nil {
-		return usagef("%s", err)
-	}
-	if !o.yes && !o.dryRun && (!s.inTTY || !s.errTTY) {
-		return usagef("there is no terminal to ask at: say --yes to restore, or --dry-run to check the backup only")
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	began := time.Now()
-	progress := s.progress()
-	defer progress.end()
-	if o.dryRun {
-		m, err := backup.Check(ctx, dir, backup.Options{Progress: progress.backup})
-		if err != nil {
-			return err
-		}
-		progress.end()
-		r := newBackupReport(dir, m, began)
-		r.DryRun = true
-		return s.restored(r, o.json)
-	}
-	e, err := s.env("restore", slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	m, err := e.Restore(ctx, app.Restoring{
-		Dir: dir, To: o.to, Progress: progress.backup,
-		Agree: func(ctx context.Context, m backup.Manifest) error {
-			progress.end()
-			r := newBackupReport(dir, m, began)
-			if !o.yes && !s.confirm(ctx, fmt.Sprintf("restore %s, made %s by jetclaw %s, into %s?", r.what(),
-				m.Began.Local().Format(time.DateTime), flat(m.Version), cmp.Or(o.to.URL, e.Home.Dir()))) {
-				return &toldError{exitFailed}
-			}
-			return nil
-		},
-	})
-	progress.end()
-	if err != nil {
-		return err
-	}
-	return s.restored(newBackupReport(dir, m, began), o.json)
-}
-
-func (s *shell) restored(r backupReport, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(s.out).Encode(r)
-	}
-	made := fmt.Sprintf("made %s by jetclaw %s", r.Began.Local().Format(time.DateTime), flat(r.Version))
-	if r.DryRun {
-		_, err := fmt.Fprintf(s.out, "%s is whole: %s, %s\n", r.Dir, r.what(), made)
-		return err
-	}
-	_, err := fmt.Fprintf(s.out, "%s restored in %.1f s, %s\n", r.what(), r.Seconds, made)
-	_, nerr := fmt.Fprint(s.err, "note: what was under way then goes on with the next `jetclaw run`; what was sent after the backup may be sent again\n"+
-		"note: `jetclaw doctor` looks whether anything is stuck, and `jetclaw doctor --repair` wakes it\n"+
-		"note: approvals from before need the old keys/, which are not in a backup\n")
-	return errors.Join(err, nerr)
 }

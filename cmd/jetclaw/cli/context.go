@@ -95,8 +95,13 @@ func (s *shell) noSession(ctx context.Context, conn *bus.Conn, id session.ID) er
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return fmt.Errorf("there is no session %s\n%s", id, hint)
+	return &noSessionError{fmt.Sprintf("there is no session %s\n%s", id, hint)}
 }
+
+// noSessionError says that there is no such session, and which may have been meant.
+type noSessionError struct{ text string }
+
+func (e *noSessionError) Error() string { return e.text }
 
 // contextTries is how often a session may change while its pages are read.
 const contextTries = 5

@@ -107,7 +107,11 @@ func (s *shell) historyOf(ctx context.Context, conn *bus.Conn, id session.ID) ([
 	case err != nil:
 		return nil, err
 	case len(history) == 0:
-		return nil, usagef("%s", s.noSession(ctx, conn, id))
+		err := s.noSession(ctx, conn, id)
+		if none, ok := errors.AsType[*noSessionError](err); ok {
+			return nil, usagef("%s", none)
+		}
+		return nil, err
 	}
 	for i, ev := range slices.Backward(history) {
 		if _, deleted := ev.Body.(turnv1.SessionDeleted); deleted {

@@ -24,6 +24,7 @@ type doctorOptions struct {
 	repair bool
 	probe  bool
 	json   bool
+	at     app.Away
 
 	span time.Duration // since, read
 }
@@ -50,13 +51,18 @@ others; then, beside a daemon, it looks whether that has helped.
 
 With --probe it also asks the servers of all models for a list of what they have: that costs no tokens.
 
-Exit code 0: all is well, or there are warnings at most; 1: there is a problem.
+With --nats it looks at a cluster, instead of at what remote.url of the configuration names, or the home's own. Most of that needs the
+key of the user admin; with that of cli alone it says what it could not look at.
+
+Exit code 0: all is well, or there are warnings at most; 1: there is a problem. Where the bus could not be looked at, that is told
+as a problem, too, and the exit code is the one of all commands: 11, 12 or 13.
 
 With --json it prints one object with ok and findings. A finding has id (of its kind: "session.stuck", "chain.hole"), severity (ok,
 warning, problem), check, text, and where there is any evidence (an object that depends on the id) and fix. The id of a check that
 could not be made ends in ".unknown".`,
 		Example: `  jetclaw doctor
   jetclaw doctor --repair
+  jetclaw doctor --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem
   jetclaw doctor --deep --json | jq '.findings[] | select(.severity != "ok")'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -67,6 +73,9 @@ could not be made ends in ".unknown".`,
 					return usagef("--since %s is no duration (10m, 24h, 7d)", o.since)
 				}
 			}
+			if err := o.at.Validate(); err != nil {
+				return usagef("%s", err)
+			}
 			return s.doctor(c.Context(), o)
 		},
 	}
@@ -75,6 +84,7 @@ could not be made ends in ".unknown".`,
 	c.Flags().BoolVar(&o.probe, "probe", false, "ask the servers of models whether they are there")
 	c.Flags().StringVar(&o.since, "since", "", "how far back to look for what went wrong: 10m, 24h; 7d without it")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
+	awayFlags(c, &o.at, "folder with cli.nk and admin.nk, for --nats")
 	noCompletion(c, "since")
 	return c
 }
@@ -95,42 +105,7 @@ func (s *shell) doctor(ctx context.Context, o doctorOptions) error {
 		return err
 	}
 	if !x.report.OK {
-		return &toldError{exitFailed}
-	}
-	return nil
-}
-
-// findingsShown is how many findings of one kind a person is shown.
-const findingsShown = 20
-
-func (s *shell) showFindings(r health.Report) error {
-	mark := map[health.Severity]string{health.Fine: "ok     ", health.Warning: "warning", health.Problem: "PROBLEM"}
-	if s.colour(s.outTTY) {
-		mark = map[health.Severity]string{
-			health.Fine: "\x1b[32mok\x1b[0m     ", health.Warning: "\x1b[33mwarning\x1b[0m", health.Problem: "\x1b[31mPROBLEM\x1b[0m",
-		}
-	}
-	shown := map[string]int{}
-	for _, f := range r.Findings {
-		if shown[f.ID]++; shown[f.ID] > findingsShown {
-			continue
-		}
-		if _, err := fmt.Fprintf(s.out, "%s  %s: %s\n", mark[f.Severity], flat(f.Check), flat(f.Text)); err != nil {
-			return err
-		}
-		if f.Fix != "" {
-			if _, err := fmt.Fprintf(s.out, "         %s\n", flat(f.Fix)); err != nil {
-				return err
-			}
-		}
-	}
-	for _, f := range r.Findings {
-		if more := shown[f.ID] - findingsShown; more > 0 {
-			shown[f.ID] = 0
-			if _, err := fmt.Fprintf(s.out, "%s  %s: and %d more like these; --json shows all\n", mark[f.Severity], flat(f.Check), more); err != nil {
-				return err
-			}
-		}
+		return &toldError{max(exitFailed, x.code)}
 	}
 	return nil
 }
@@ -148,6 +123,9 @@ func (x *examination) all(ctx context.Context) error {
 		return err
 	}
 	e.Silent = true
+	if e, err = e.At(x.o.at); err != nil {
+		return err
+	}
 	x.e = e
 	if err := x.configuration(); err != nil {
 		return err
@@ -156,6 +134,7 @@ func (x *examination) all(ctx context.Context) error {
 	err = x.e.WithReading(ctx, x.journal)
 	if err != nil && ctx.Err() == nil {
 		x.report.Sayf("bus.unreachable", health.Problem, "bus", advice(err), "%s", err)
+		x.code = exitCode(err)
 		return nil
 	}
 	return err

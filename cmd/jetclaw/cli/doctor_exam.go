@@ -18,6 +18,7 @@ type examination struct {
 	c      app.Client
 	admin  *bus.Conn // nil: its key is not here
 	report health.Report
+	code   int // of a bus that could not be looked at
 
 	topology  bus.Topology
 	broken    bus.Topology // the part of it that is missing or differs
@@ -29,7 +30,7 @@ type examination struct {
 }
 
 // keyAway is what to do when the owner's key is not there.
-const keyAway = "this needs the key of the bus user admin: in the home's keys/, or where remote.creds says"
+const keyAway = "this needs the key of the bus user admin: in the home's keys/, or where remote.creds or --creds says"
 
 // journal looks at what is to be asked on the bus.
 func (x *examination) journal(ctx context.Context, c app.Client) error {

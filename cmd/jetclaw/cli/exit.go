@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/natsembed"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app"
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/config"
@@ -19,10 +20,15 @@ const (
 	exitUsage    = 2
 	exitApproval = 3 // the call is parked until somebody decides
 	exitConfig   = 10
-	exitSecrets  = 11
+	exitSecrets  = 11 // a secret or key cannot be had, or the bus refuses it
 	exitHeld     = 12
-	exitStore    = 13
+	exitStore    = 13 // the store cannot be used: the home's own; or a bus that is not reached, does not answer, has not got a stream
 )
+
+// exitCodes is for --help.
+const exitCodes = `0 ok, 1 failed, 2 called wrongly, 3 a person has to allow it first, 10 the configuration is wrong, 11 a
+secret or key cannot be had or is refused, 12 already running, 13 the store cannot be used, or no NATS server is reached, or a
+stream is missing there.`
 
 // usageError says how a command was called wrongly.
 type usageError struct{ text string }
@@ -45,6 +51,9 @@ func exitCode(err error) int {
 		secret  *config.SecretError
 		creds   *app.CredsError
 		environ *models.EnvError
+		refused *bus.RefusedError
+		away    *app.BusError
+		lacks   *bus.MissingError
 		held    *home.HeldError
 		told    *toldError
 		already = natsembed.ErrLocked
@@ -54,15 +63,16 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &told):
 		return told.code
-	case errors.As(err, &usage), errors.As(err, &target):
+	case errors.As(err, &usage), errors.As(err, &target), errors.Is(err, app.ErrCopies):
 		return exitUsage
 	case errors.As(err, &conf), errors.As(err, &environ) && !environ.Secret:
 		return exitConfig
-	case errors.As(err, &secret), errors.As(err, &environ), errors.As(err, &creds):
+	case errors.As(err, &secret), errors.As(err, &environ), errors.As(err, &creds), errors.As(err, &refused):
 		return exitSecrets
 	case errors.As(err, &held), errors.Is(err, already):
 		return exitHeld
-	case errors.Is(err, natsembed.ErrStore):
+	case errors.Is(err, natsembed.ErrStore), errors.Is(err, app.ErrNoServer), errors.As(err, &away), errors.As(err, &lacks),
+		errors.Is(err, bus.ErrNewer), errors.Is(err, bus.ErrOlder):
 		return exitStore
 	}
 	return exitFailed

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if code, was := wasFakeMCP(); was {
 		os.Exit(code)
 	}
+	if conf := os.Getenv(nodeVar); conf != "" {
+		os.Exit(runNode(conf))
+	}
 	// A test mostly waits for the processes that it has started. What -parallel says comes later, and counts.
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

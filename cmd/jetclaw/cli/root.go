@@ -87,7 +87,9 @@ func (s *shell) root() *cobra.Command {
 		Long: `jetclaw runs AI agents that people talk to. Everything that happens is an event in a durable journal:
 kill the process at any moment, start it again, and nothing is lost.
 
-Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.`,
+Its home is $JETCLAW_HOME, else ~/.jetclaw. It needs no configuration.
+
+Exit codes: ` + exitCodes,
 		Example: `  jetclaw chat "hello"          one question, one answer
   jetclaw chat                  talk
   jetclaw run                   the daemon: the HTTP API, Telegram bots

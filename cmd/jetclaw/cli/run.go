@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,7 +36,10 @@ Telegram bots are served when they are configured, or when TELEGRAM_BOT_TOKEN is
 those that are not, when NATS is lost, and from SIGTERM on), /metrics (Prometheus). There is no login: use an address of
 loopback, or, in a container, ":9464" (every interface) behind a network that lets only Prometheus and the orchestrator in.
 Traces go by OTLP (HTTP, JSON) to where OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT say; none
-without. They have no text of any conversation.`,
+without. They have no text of any conversation.
+
+Exit code 0: it was asked to stop, and has drained. Else: ` + "`" + `jetclaw --help` + "`" + ` lists them; 10, 11 and 12 do not get better by a
+restart, 13 does when the bus is there again.`,
 		Example: `  jetclaw run
   TELEGRAM_BOT_TOKEN=123456789:AAH… jetclaw run
   jetclaw run --target nats          in one terminal, and in three others:
@@ -98,25 +102,25 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	now, ended := make(chan struct{}), make(chan struct{})
-	defer close(ended)
+	var asked time.Time // when it was asked to stop; read after watching has ended
+	var watching sync.WaitGroup
 	d.Hurry = now
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	go func() {
-		var first time.Time
+	watching.Go(func() {
 		for {
 			select {
 			case sig := <-signals:
-				if !first.IsZero() && time.Since(first) < sameWish {
+				if !asked.IsZero() && time.Since(asked) < sameWish {
 					continue
 				}
-				if !first.IsZero() {
+				if !asked.IsZero() {
 					e.Log.Warn("ending at once", "signal", sig.String())
 					close(now)
 					return
 				}
-				first = time.Now()
+				asked = time.Now()
 				e.Log.Info("stopping: running turns may finish; once more ends at once", "signal", sig.String())
 				s.tellManager(ctx, e.Log, sdnotify.Stopping)
 				stop()
@@ -124,12 +128,18 @@ func (s *shell) run(ctx context.Context, d app.Daemon) error {
 				return
 			}
 		}
-	}()
+	})
 	d.Ready = func(r app.Report) {
 		s.banner(r)
 		s.tellManager(ctx, e.Log, sdnotify.Ready)
 	}
-	return e.Run(ctx, d)
+	err = e.Run(ctx, d)
+	close(ended)
+	watching.Wait()
+	if err == nil && !asked.IsZero() {
+		e.Log.Info("stopped: everything has drained", "after", time.Since(asked).Round(time.Millisecond).String())
+	}
+	return err
 }
 
 // tellManager tells systemd, where it has started us and has asked for that.

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -51,18 +53,40 @@ type topologyFlags struct {
 
 func (o *topologyFlags) add(c *cobra.Command) {
 	awayFlags(c, &o.at, "file, or folder with admin.nk, for --nats")
-	c.Flags().IntVar(&o.replicas, "replicas", 0, "copies of each stream: 1, 3 or 5 (default bus.replicas, else as many as there are)")
+	replicasFlag(c, &o.replicas)
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object")
 	noCompletion(c)
 }
+
+func replicasFlag(c *cobra.Command, n *int) {
+	c.Flags().IntVar(n, "replicas", 0, "copies of each stream: 1, 3 or 5 (default bus.replicas, else as many as there are)")
+}
+
+// withReplicas has so many copies instead of those of the configuration; 0 is as it says.
+func withReplicas(e app.Env, n int) (app.Env, error) {
+	if n == 0 {
+		return e, nil
+	}
+	l := bus.DefaultLimits()
+	if l.Replicas = n; l.Validate() != nil {
+		return e, usagef("--replicas %d: %s", n, l.Validate())
+	}
+	c := *e.Config
+	c.Bus.Replicas = n
+	e.Config = &c
+	return e, nil
+}
+
+// waitForCluster is how long commands wait for a cluster that has just been started, unless they are told otherwise.
+const waitForCluster = 2 * time.Minute
 
 func (s *shell) topologyPlan() *cobra.Command {
 	var o topologyFlags
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what \"topology apply\" would change",
-		Long: `Compares what the bus has with what this version needs, and changes nothing. Exit code 0: there is nothing to do; 1: there is, or
-it could not be found out.
+		Long: `Compares what the bus has with what this version needs, and changes nothing. Exit code 0: there is nothing to do; 1: there is; 11,
+13: it could not be found out, as the key is refused, or the bus does not answer.
 
 With --json it prints one object with contract, replicas, and changes: action (create, update, replace, unchanged), object, diff, risk.`,
 		Example: "  jetclaw topology plan --nats tls://n1:4222 --creds /etc/jetclaw/keys",
@@ -79,8 +103,8 @@ func (s *shell) topologyApply() *cobra.Command {
 		Use:   "apply",
 		Short: "Make the streams, buckets and consumers that this version needs",
 		Long: `Creates what is missing and updates what differs; it deletes no stream, consumer or message. It may be repeated, and interrupted.
-Fewer copies, narrower limits, and what has to be made anew need --yes. Of a cluster that is too small for so many copies it says so.
-Then it waits until all copies are there.
+Fewer copies, narrower limits, and what has to be made anew need --yes: without it they are left as they are and named, all else is
+done, and the exit code is 1. Of a cluster that is too small for so many copies it says so. Then it waits until all copies are there.
 
 A topology of a newer jetclaw is never taken back by an older one.`,
 		Example: "  jetclaw topology apply --replicas 3 --nats tls://n1:4222 --creds /etc/jetclaw/keys --tls-ca ca.pem",
@@ -89,7 +113,7 @@ A topology of a newer jetclaw is never taken back by an older one.`,
 	}
 	o.add(c)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "also what could lose something")
-	c.Flags().DurationVar(&o.wait, "wait", 2*time.Minute, "how long to wait for the cluster, and then until all copies are there")
+	c.Flags().DurationVar(&o.wait, "wait", waitForCluster, "how long to wait for the cluster, and then until all copies are there")
 	return c
 }
 
@@ -98,20 +122,22 @@ type topologyReport struct {
 	Contract int              `json:"contract"` // of this version
 	Replicas int              `json:"replicas"` // asked for; 0: as many as there are
 	Changes  []topologyChange `json:"changes"`
-	Applied  bool             `json:"applied"`
+	Applied  bool             `json:"applied"` // all but what was refused
 }
 
 type topologyChange struct {
-	Action bus.Action `json:"action"`
-	Object string     `json:"object"`
-	Diff   []string   `json:"diff,omitempty"`
-	Risk   string     `json:"risk,omitempty"`
+	Action  bus.Action `json:"action"`
+	Object  string     `json:"object"`
+	Diff    []string   `json:"diff,omitempty"`
+	Risk    string     `json:"risk,omitempty"`
+	Refused bool       `json:"refused,omitempty"` // it was not applied, as it needs --yes
 }
 
-func newTopologyReport(e app.Env, changes []bus.Change, applied bool) topologyReport {
+// newTopologyReport is of a plan, or of what was applied; refused is of the risks that were left out.
+func newTopologyReport(e app.Env, changes []bus.Change, applied, refused bool) topologyReport {
 	r := topologyReport{Contract: registry.Contract, Replicas: e.Config.Bus.Replicas, Changes: []topologyChange{}, Applied: applied}
 	for _, c := range changes {
-		r.Changes = append(r.Changes, topologyChange{c.Action, c.Object, c.Diff, c.Risk})
+		r.Changes = append(r.Changes, topologyChange{c.Action, c.Object, c.Diff, c.Risk, refused && c.Risk != ""})
 	}
 	return r
 }
@@ -125,14 +151,8 @@ func (s *shell) onTopology(ctx context.Context, o topologyFlags, fn func(context
 	if err != nil {
 		return err
 	}
-	if o.replicas != 0 {
-		l := bus.DefaultLimits()
-		if l.Replicas = o.replicas; l.Validate() != nil {
-			return usagef("--replicas %d: %s", o.replicas, l.Validate())
-		}
-		c := *e.Config
-		c.Bus.Replicas = o.replicas
-		e.Config = &c
+	if e, err = withReplicas(e, o.replicas); err != nil {
+		return err
 	}
 	t, err := e.TopologyOn(o.at)
 	if err != nil {
@@ -140,7 +160,8 @@ func (s *shell) onTopology(ctx context.Context, o topologyFlags, fn func(context
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return e.WithOwner(ctx, o.at, func(ctx context.Context, admin *bus.Conn) error { return fn(ctx, e, admin, t) })
+	patience := app.Patience{Within: o.wait, Tell: s.waitingFor("the cluster")}
+	return e.WithOwner(ctx, o.at, patience, func(ctx context.Context, admin *bus.Conn) error { return fn(ctx, e, admin, t) })
 }
 
 func (s *shell) planTopology(ctx context.Context, o topologyFlags) error {
@@ -150,7 +171,7 @@ func (s *shell) planTopology(ctx context.Context, o topologyFlags) error {
 			return err
 		}
 		if o.json {
-			err = s.writeJSON(newTopologyReport(e, changes, false))
+			err = s.writeJSON(newTopologyReport(e, changes, false, false))
 		} else {
 			err = s.showChanges(changes, "would ")
 		}
@@ -167,29 +188,51 @@ func (s *shell) applyTopology(ctx context.Context, o topologyFlags) error {
 		if o.yes {
 			apply = bus.Apply
 		}
-		waiting := s.waitingFor("the cluster")
-		changes, err := bus.UntilAnswered(ctx, o.wait, waiting, func() ([]bus.Change, error) { return apply(ctx, admin.JetStream(), t) })
-		if risky, ok := errors.AsType[*bus.RiskError](err); ok {
-			return fmt.Errorf("%w\nsay --yes to do it all the same", risky)
-		}
-		if err != nil {
+		var changes []bus.Change
+		err := bus.UntilAnswered(ctx, o.wait, s.waitingFor("the cluster"), func() (err error) {
+			changes, err = apply(ctx, admin.JetStream(), t)
+			return err
+		})
+		risky, refused := errors.AsType[*bus.RiskError](err)
+		if err != nil && !refused {
 			return err
 		}
 		if err := s.awaitCopies(ctx, o, admin, t); err != nil {
 			return err
 		}
 		if o.json {
-			return s.writeJSON(newTopologyReport(e, changes, true))
+			err = s.writeJSON(newTopologyReport(e, changes, true, refused))
+		} else {
+			err = s.showApplied(changes, refused)
 		}
-		return s.showChanges(changes, "")
+		if err == nil && refused {
+			err = fmt.Errorf("%w\nsay --yes to do that as well", risky)
+		}
+		return err
 	})
+}
+
+// showApplied says what was done; what was refused is told as an error.
+func (s *shell) showApplied(changes []bus.Change, refused bool) error {
+	if !refused {
+		return s.showChanges(changes, "")
+	}
+	done := slices.DeleteFunc(slices.Clone(changes), func(c bus.Change) bool { return c.Risk != "" })
+	if !differs(done) {
+		return nil
+	}
+	return s.showChanges(done, "")
 }
 
 // waitingFor says on stderr what is waited for, and says the same only once.
 func (s *shell) waitingFor(what string) func(error) {
 	last := ""
 	return func(err error) {
-		if now := err.Error(); now != last {
+		now := err.Error()
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) {
+			now = "it does not answer yet"
+		}
+		if now != last {
 			last = now
 			fmt.Fprintf(s.err, "waiting for %s: %s\n", what, now)
 		}
@@ -225,8 +268,11 @@ func (s *shell) showChanges(changes []bus.Change, would string) error {
 			continue
 		}
 		risk := ""
-		if c.Risk != "" {
+		switch {
+		case c.Risk != "" && would != "":
 			risk = "; needs --yes: " + c.Risk
+		case c.Risk != "":
+			risk = ": " + c.Risk
 		}
 		if _, err := fmt.Fprintf(s.out, "%s%s%s\n", would, c, risk); err != nil {
 			return err
