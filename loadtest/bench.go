@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/cluster"
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/result"
 )
@@ -78,6 +79,17 @@ func measured[R report](ctx context.Context, f benchFlags, strict bool, p printe
 	return b.conclude(ctx, strict, r, err)
 }
 
+// shown is a whole command that has a bench and promises nothing: what do has come to is told.
+func shown[R told](ctx context.Context, f benchFlags, p printer, do func(context.Context, *bench) (R, error)) error {
+	b, err := newBench(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	r, err := do(ctx, b)
+	return b.tell(ctx, r, err)
+}
+
 const (
 	buildTime = 10 * time.Minute
 	readyTime = 30 * time.Second
@@ -100,6 +112,15 @@ func newBench(ctx context.Context, f benchFlags, p printer) (*bench, error) {
 		}
 	}
 	return b, nil
+}
+
+// nats is a nats-server: the given one, or it is built.
+func (b *bench) nats(ctx context.Context, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	b.p.note("building nats-server …")
+	return cluster.BuildNATS(ctx, b.dir)
 }
 
 // close removes everything, unless it is to be kept.

@@ -48,20 +48,17 @@ func parseBridge(args []string, p printer) (bridgeFlags, error) {
 	}
 	switch {
 	case f.sessions < 1 || f.messages < 1 || f.timing.duration <= 0 || f.timing.warmup < 0 || f.rounds < 0 || f.starts < 0:
-		return f, usageError{errors.New("sessions, messages and duration are at least 1, rounds, warmup and starts are not negative")}
+		return f, asUsage(errors.New("sessions, messages and duration are at least 1, rounds, warmup and starts are not negative"))
 	case f.waits < 0 || f.events < 0 || f.unread < 0 || f.unread > mostWaiters || f.catchUp < 0 || f.calm < 0:
-		return f, usageError{errors.New("waits, events, unread, catch-up and calm are not negative, and unread is at most 250")}
+		return f, asUsage(errors.New("waits, events, unread, catch-up and calm are not negative, and unread is at most 250"))
 	case f.waiters < 1 || f.waiters > mostWaiters || f.crowd < 0 || f.crowd > mostSessions:
-		return f, usageError{fmt.Errorf("waiters are between 1 and %d, crowd at most %d: so many the server takes", mostWaiters, mostSessions)}
+		return f, asUsage(fmt.Errorf("waiters are between 1 and %d, crowd at most %d: so many the server takes", mostWaiters, mostSessions))
 	}
 	return f, nil
 }
 
-// Bounds of the server: requests of one client over stdio, and requests over HTTP with one token, of which each session has one open.
-const (
-	mostWaiters  = 250
-	mostSessions = 1000
-)
+// mostWaiters is a bound of the server: requests of one client over stdio.
+const mostWaiters = 250
 
 // bridgeReport is what --json prints. Durations are in nanoseconds, memory in bytes; fields are only added.
 type bridgeReport struct {
@@ -93,14 +90,13 @@ type bridged struct {
 	home  daemon.Home
 	d     *running // another one after a kill
 	cl    *client.Client
+	mcp   *caller
 	waits []waited
-	seen  uint64 // the cursor up to which somebody has polled
 }
 
 const (
 	longSession  = "long"
 	longMessages = 15 // of it, so that it has more than a page of messages
-	fillParallel = 64
 )
 
 func (b *bench) bridge(ctx context.Context, f bridgeFlags) (r bridgeReport, err error) {
@@ -117,6 +113,7 @@ func (b *bench) bridge(ctx context.Context, f bridgeFlags) (r bridgeReport, err 
 		return r, err
 	}
 	defer func() { x.d.Kill() }()
+	x.mcp = &caller{binary: b.binary, home: x.home}
 	x.cl = x.d.client(fillParallel + 1)
 	defer x.cl.Close()
 	r.Sessions, r.Rounds = f.sessions, f.rounds

@@ -27,7 +27,7 @@ type bridgeCall struct {
 
 // load measures calls and waits over stdio and HTTP, and the memory of the server that has had most of it.
 func (x *bridged) load(ctx context.Context, r *bridgeReport) (err error) {
-	c, err := x.overStdio(ctx)
+	c, err := x.mcp.overStdio(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ type asked struct {
 
 // asked has a page of events in the server's memory: those before it has begun lie in the journal only.
 func (x *bridged) asked(ctx context.Context, s *mcp.ClientSession) ([]asked, error) {
-	begin, err := x.reach(ctx, s)
+	begin, err := x.mcp.reach(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (x *bridged) asked(ctx context.Context, s *mcp.ClientSession) ([]asked, err
 	if err := f.fill(ctx, x.cl); err != nil {
 		return nil, err
 	}
-	end, err := x.reach(ctx, s)
+	end, err := x.mcp.reach(ctx, s)
 	if err != nil {
 		return nil, err
 	}

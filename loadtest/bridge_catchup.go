@@ -92,14 +92,14 @@ func (f *follower) take(p polled) {
 func (x *bridged) catchUp(ctx context.Context, r *bridgeReport) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, catchUpTime, errors.New("it had its time"))
 	defer cancel()
-	c, err := x.overStdio(ctx)
+	c, err := x.mcp.overStdio(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.server.Kill()
 	x.p.note("kill -9 of the daemon, then %d messages", x.f.catchUp)
 	f := &follower{s: c.ClientSession}
-	if f.after, err = x.reach(ctx, c.ClientSession); err != nil {
+	if f.after, err = x.mcp.reach(ctx, c.ClientSession); err != nil {
 		return err
 	}
 	finished := make(chan struct{})

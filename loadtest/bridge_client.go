@@ -33,7 +33,15 @@ type stdioClient struct {
 	server *daemon.Served
 }
 
-func (x *bridged) overStdio(ctx context.Context) (*stdioClient, error) {
+// caller is who calls jetclaw's MCP server.
+type caller struct {
+	binary string
+	home   daemon.Home
+	seen   uint64 // the cursor up to which it has polled
+}
+
+// overStdio starts a server of its own.
+func (x *caller) overStdio(ctx context.Context) (*stdioClient, error) {
 	served, err := daemon.ServeStdio(x.binary, x.home)
 	if err != nil {
 		return nil, err
@@ -84,6 +92,9 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // CloseIdleConnections is what http.Client looks for.
 func (b bearer) CloseIdleConnections() { b.next.CloseIdleConnections() }
 
+// mostSessions is a bound of the server: requests over HTTP with one token, of which each session has one open.
+const mostSessions = 1000
+
 // openTogether bounds the requests that come beside those that every open session has.
 const openTogether = 16
 
@@ -113,7 +124,8 @@ func (w web) shut(ctx context.Context, all []*mcp.ClientSession) error {
 	return err
 }
 
-func (x *bridged) overHTTP(ctx context.Context) (*daemon.Served, web, error) {
+// overHTTP starts a server for many clients.
+func (x *caller) overHTTP(ctx context.Context) (*daemon.Served, web, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, errors.New("it had its time"))
 	defer cancel()
 	s, err := daemon.ServeHTTP(ctx, x.binary, x.home)
@@ -217,7 +229,7 @@ func poll(ctx context.Context, s *mcp.ClientSession, after uint64) (polled, erro
 }
 
 // reach polls until a server has nothing more to tell, and is the cursor from which to go on.
-func (x *bridged) reach(ctx context.Context, s *mcp.ClientSession) (uint64, error) {
+func (x *caller) reach(ctx context.Context, s *mcp.ClientSession) (uint64, error) {
 	if x.seen == 0 {
 		p, err := answer[polled](ctx, s, pollTool, arguments{"limit": pollMost}) // from where the server has begun
 		if err != nil {

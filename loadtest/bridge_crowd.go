@@ -30,7 +30,7 @@ const (
 func (x *bridged) crowd(ctx context.Context, r *bridgeReport) error {
 	n := x.f.crowd
 	x.p.note("%d sessions over HTTP, twice", n)
-	served, w, err := x.overHTTP(ctx)
+	served, w, err := x.mcp.overHTTP(ctx)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (x *bridged) muteStdio(ctx context.Context, m *bridgeMute) error {
 
 // muteHTTP has a client that has subscribed to all conversations in which something happens.
 func (x *bridged) muteHTTP(ctx context.Context, m *bridgeMute) error {
-	s, w, err := x.overHTTP(ctx)
+	s, w, err := x.mcp.overHTTP(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (x *bridged) starts(ctx context.Context, r *bridgeReport) error {
 			return err
 		}
 		version = append(version, wall)
-		c, err := x.overStdio(ctx)
+		c, err := x.mcp.overStdio(ctx)
 		if err != nil {
 			return err
 		}

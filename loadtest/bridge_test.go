@@ -12,13 +12,13 @@ import (
 
 func bridgeArgs(more ...string) []string {
 	return append([]string{
-		"bridge", "--sessions", "5", "--messages", "1", "--rounds", "1", "--warmup", "10ms", "--duration", "50ms", "--waits", "2", "--waiters", "4",
+		"--sessions", "5", "--messages", "1", "--rounds", "1", "--warmup", "10ms", "--duration", "50ms", "--waits", "2", "--waiters", "4",
 		"--starts", "1", "--crowd", "5", "--events", "20", "--unread", "3", "--catch-up", "20", "--calm", "10ms", "--json", "-",
 	}, more...)
 }
 
 func TestTheBridgeIsReportedBesideItsFloors(t *testing.T) {
-	code, out, _ := scenario(t, bridgeArgs()...)
+	code, out, _ := scenario(t, bridgeCommand, bridgeArgs()...)
 	var r bridgeReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -53,7 +53,7 @@ func TestTheBridgeIsReportedBesideItsFloors(t *testing.T) {
 func TestABridgeThatForgetsOrRepeatsIsFound(t *testing.T) {
 	for bug, want := range map[string]string{"skip": "not told: ", "again": "told 2 times: "} {
 		t.Setenv("STANDIN_BUG", bug)
-		code, _, notes := scenario(t, bridgeArgs("--rounds", "0", "--starts", "0", "--crowd", "0", "--events", "0")...)
+		code, _, notes := scenario(t, bridgeCommand, bridgeArgs("--rounds", "0", "--starts", "0", "--crowd", "0", "--events", "0")...)
 		if code != 1 || !strings.Contains(notes, want) || !strings.Contains(notes, "mk-c-3-3") {
 			t.Errorf("%s: exit %d", bug, code)
 		}
@@ -127,7 +127,7 @@ func TestBridgeUsage(t *testing.T) {
 		{"--calm", "-1s"},
 		{"extra"},
 	} {
-		if code := run(t.Context(), append([]string{"bridge"}, args...), strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+		if code := misused(t, bridgeCommand, args...); code != 2 {
 			t.Errorf("%q: exit %d, want 2", args, code)
 		}
 	}

@@ -66,7 +66,7 @@ func (x *bridged) waitAll(ctx context.Context, c *stdioClient, bare *mcp.ClientS
 		{bridgeWait{Transport: overStdio, Waiters: 1}, repeated(c.ClientSession, 1), repeated(bare, 1)},
 		{bridgeWait{Transport: overStdio, Waiters: n}, repeated(c.ClientSession, n), repeated(bare, n)},
 	}
-	served, w, err := x.overHTTP(ctx)
+	served, w, err := x.mcp.overHTTP(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func together(n int, do func(i int) error, before func() error) ([]time.Time, er
 func (x *bridged) await(ctx context.Context, p place, m string) (e awaited, size int, err error) {
 	ctx, cancel := context.WithCancel(ctx) // whoever waits for nothing does not wait on
 	defer cancel()
-	after, err := x.reach(ctx, p.all[0])
+	after, err := x.mcp.reach(ctx, p.all[0])
 	if err != nil {
 		return e, 0, err
 	}

@@ -21,18 +21,17 @@ import (
 
 // chaosOptions of one run.
 type chaosOptions struct {
-	span       time.Duration
-	seed       uint64
-	sessions   int
-	window     int
-	perSession int
-	delay      fakemodel.Delay
-	sync       string
-	each       int
-	faults     []string
-	calm       bool
-	most       int
-	bound      time.Duration
+	chance
+	crowdOptions
+
+	span   time.Duration
+	sync   string
+	nats   string // a built server; "": it is built
+	each   int
+	faults []string
+	calm   bool
+	most   int
+	bound  time.Duration
 }
 
 const (
@@ -43,14 +42,11 @@ const (
 func chaosCommand(ctx context.Context, args []string, p printer) error {
 	fs := p.flags("chaos")
 	f := addBenchFlags(fs)
-	nats := fs.String("nats-server", "", "a built nats-server; default: build the one of go.mod")
-	var o chaosOptions
+	o := chaosOptions{crowdOptions: crowdOptions{mix: mixChaos}}
+	o.chance.add(fs, "faults, texts and delays", "0-500ms", "")
+	o.crowdOptions.add(fs, 20, 40)
+	fs.StringVar(&o.nats, "nats-server", "", "a built nats-server; default: build the one of go.mod")
 	fs.DurationVar(&o.span, "for", 30*time.Minute, "how long things go wrong")
-	fs.Uint64Var(&o.seed, "seed", 0, "of faults, texts and delays; 0: random, and printed")
-	fs.IntVar(&o.sessions, "sessions", 20, "that send at the same time")
-	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
-	fs.IntVar(&o.perSession, "per-session", 40, "messages until a session is replaced by a new one")
-	delay := fs.String("delay", "0-500ms", "of the model")
 	fs.StringVar(&o.sync, "sync", "interval", "of the NATS servers: always, or interval")
 	fs.IntVar(&o.each, "each", 2, "processes of every service")
 	which := fs.String("fault", "", "only these, with commas; default: all:\n"+strings.Join(faultNames(), ", "))
@@ -65,44 +61,18 @@ func chaosCommand(ctx context.Context, args []string, p printer) error {
 	}
 	for _, name := range o.faults {
 		if !slices.Contains(faultNames(), name) {
-			return usageError{fmt.Errorf("there is no fault %q: want some of %s", name, strings.Join(faultNames(), ", "))}
+			return asUsage(fmt.Errorf("there is no fault %q: want some of %s", name, strings.Join(faultNames(), ", ")))
 		}
-	}
-	var err error
-	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
-		return usageError{err}
 	}
 	if o.span <= 0 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.each < 1 || o.most < 1 {
-		return usageError{errors.New("for, sessions, window, per-session, each and most are at least 1")}
+		return asUsage(errors.New("for, sessions, window, per-session, each and most are at least 1"))
 	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
-	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
+	if err := o.draw(); err != nil {
 		return err
-	}
-	defer b.close()
-	p.note("seed %d", o.seed)
-	if *nats == "" {
-		p.note("building nats-server …")
-		if *nats, err = cluster.BuildNATS(ctx, b.dir); err != nil {
-			return err
-		}
 	}
 	limit := o.span + o.bound + restBound + 10*time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
-	defer cancel()
-	r, err := b.chaosRun(ctx, o, *nats)
-	if err := b.tell(ctx, r, err); err != nil {
-		return err
-	}
-	if len(r.Verdict.Violations) > 0 {
-		b.keep = true
-		r.stories().printSessions(p)
-		return errBroken
-	}
-	return nil
+	_, err := try(ctx, f, o.chance, limit, p, func(ctx context.Context, b *bench) (chaosReport, error) { return b.chaosRun(ctx, o) })
+	return err
 }
 
 // chaosRun has the parts of one run.
@@ -118,8 +88,12 @@ type chaosRun struct {
 	deciders
 }
 
-func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r chaosReport, err error) {
+func (b *bench) chaosRun(ctx context.Context, o chaosOptions) (r chaosReport, err error) {
 	k := &chaosRun{bench: b, o: o}
+	nats, err := b.nats(ctx, o.nats)
+	if err != nil {
+		return r, err
+	}
 	if k.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: o.delay, Seed: o.seed}); err != nil {
 		return r, err
 	}
@@ -159,9 +133,7 @@ func (b *bench) chaosRun(ctx context.Context, o chaosOptions, nats string) (r ch
 	}
 	p := &parade{k: k, rnd: rand.New(rand.NewPCG(o.seed, 1)), busy: map[string]bool{}}
 	k.p.note("%d NATS servers and %d processes run; %s of %s", len(k.cluster.Nodes), len(k.cluster.Services), o.span, what(o))
-	k.crowd = newCrowd(ctx, killOptions{
-		seed: o.seed, sessions: o.sessions, window: o.window, perSession: o.perSession, mix: mixChaos,
-	}, doors, run)
+	k.crowd = newCrowd(ctx, o.crowdOptions, o.seed, doors, run)
 	var work sync.WaitGroup
 	deciding, stop := context.WithCancel(ctx)
 	work.Go(func() { k.decideAll(deciding, k, rand.New(rand.NewPCG(o.seed, 1<<33))) })

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/loadtest/cluster"
 	"github.com/jetclaw/jetclaw/loadtest/wire"
 	"github.com/jetclaw/jetclaw/schemas/subject"
@@ -170,20 +169,8 @@ func onNode(
 
 func anyNode(_ context.Context, p *parade) int { return p.rnd.IntN(len(p.k.cluster.Nodes)) }
 
-const leaderTime = 2 * time.Second // to ask who leads
-
 // journalLeader is the server that leads the journal, as the servers say; -1 when nobody knows.
 func journalLeader(ctx context.Context, p *parade) int { return leaderOf(ctx, p.k.admin, p.k.cluster) }
-
-func leaderOf(ctx context.Context, admin *bus.Conn, k *cluster.Cluster) int {
-	ctx, cancel := context.WithTimeout(ctx, leaderTime)
-	defer cancel()
-	st, err := admin.JetStream().Stream(ctx, subject.Journal)
-	if err != nil || st.CachedInfo().Cluster == nil {
-		return -1
-	}
-	return k.Node(st.CachedInfo().Cluster.Leader)
-}
 
 // consumerLeader is the server that leads the doorbells of the turns.
 func consumerLeader(ctx context.Context, p *parade) int {

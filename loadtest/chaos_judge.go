@@ -152,18 +152,9 @@ func (k *chaosRun) save(journal []envelope.Event) {
 }
 
 func (k *chaosRun) evidence(journal []envelope.Event) (judge.Evidence, error) {
-	ev := judge.Evidence{
-		Journal: journal, Asked: map[string]int{}, Pushed: map[string]int{}, Decisions: k.decisions(),
-		Again: map[string]bool{"now": true, peerName + "__" + fakemcp.Look: true, peerName + "__" + fakemcp.Put: true},
-	}
-	for _, m := range k.crowd.messages {
-		ev.Messages = append(ev.Messages, *m)
-		t := k.model.Tally(m.Marker)
-		ev.Asked[m.Marker] = t.Requests - t.Refused
-	}
-	for _, c := range k.crowd.commands {
-		ev.Commands = append(ev.Commands, *c)
-	}
+	ev := k.crowd.evidence(k.model)
+	ev.Journal, ev.Pushed, ev.Decisions = journal, map[string]int{}, k.decisions()
+	ev.Again = map[string]bool{"now": true, peerName + "__" + fakemcp.Look: true, peerName + "__" + fakemcp.Put: true}
 	for _, s := range k.chats.people.told() {
 		if s.What == chat.Message && marker.First(s.Text) != "" {
 			t := k.model.Tally(s.Marker)

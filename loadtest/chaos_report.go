@@ -150,9 +150,9 @@ func (r *chaosReport) effects(journal []envelope.Event) {
 	}
 }
 
-func (r chaosReport) stories() killReport {
-	k := killReport{Verdict: r.Verdict, Home: r.Home, journal: r.journal}
-	return k
+// story tells what is broken.
+func (r chaosReport) story() story {
+	return story{Verdict: r.Verdict, Home: r.Home, Journal: r.journal}
 }
 
 func (r chaosReport) print(p printer) {

@@ -44,18 +44,14 @@ func clockCommand(ctx context.Context, args []string, p printer) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	if *f.binary == "" {
-		p.note("building jetclaw with clocks that can be stepped …")
-		if b.binary, err = clock.Build(ctx, b.dir, "./cmd/jetclaw"); err != nil {
-			return err
+	return tryKill(ctx, f, o, p, func(ctx context.Context, b *bench) (err error) {
+		if *f.binary != "" {
+			return nil
 		}
-	}
-	return b.killJudged(ctx, o)
+		p.note("building jetclaw with clocks that can be stepped …")
+		b.binary, err = clock.Build(ctx, b.dir, "./cmd/jetclaw")
+		return err
+	})
 }
 
 func (o *clockOptions) begin(dir string) error {

@@ -50,35 +50,26 @@ func clusterCommand(ctx context.Context, args []string, p printer) error {
 	}
 	var err error
 	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
-		return usageError{err}
+		return asUsage(err)
 	}
 	for text := range strings.SplitSeq(*workers, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 1 {
-			return usageError{fmt.Errorf("workers %q: want numbers with commas", *workers)}
+			return asUsage(fmt.Errorf("workers %q: want numbers with commas", *workers))
 		}
 		o.workers = append(o.workers, n)
 	}
 	if o.sessions < 1 || o.duration <= 0 || o.rounds < 0 {
-		return usageError{errors.New("sessions and duration are at least 1, rounds is not negative")}
+		return asUsage(errors.New("sessions and duration are at least 1, rounds is not negative"))
 	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	if o.nats == "" {
-		p.note("building nats-server …")
-		if o.nats, err = cluster.BuildNATS(ctx, b.dir); err != nil {
-			return err
-		}
-	}
-	r, err := b.clusterRun(ctx, o)
-	return b.tell(ctx, r, err)
+	return shown(ctx, f, p, func(ctx context.Context, b *bench) (clusterReport, error) { return b.clusterRun(ctx, o) })
 }
 
 func (b *bench) clusterRun(ctx context.Context, o clusterOptions) (r clusterReport, err error) {
 	r.Sync, r.Rounds = o.sync, o.rounds
+	if o.nats, err = b.nats(ctx, o.nats); err != nil {
+		return r, err
+	}
 	for _, n := range o.workers {
 		c := clusterCell{Workers: n, Copies: 3, Sessions: o.sessions, Delay: o.delay.String()}
 		if err := b.clusterCell(ctx, o, &c); err != nil {

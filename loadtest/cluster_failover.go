@@ -47,15 +47,15 @@ func (b *bench) failovers(ctx context.Context, o clusterOptions, r *clusterRepor
 	if err != nil {
 		return err
 	}
-	crowd := newCrowd(ctx, killOptions{sessions: failoverSessions, window: 2, perSession: 20, mix: mixPlain, seed: 1}, cl, "f")
+	people := newCrowd(ctx, crowdOptions{sessions: failoverSessions, window: 2, perSession: 20, mix: mixPlain}, 1, cl, "f")
 	kills, err := b.killing(ctx, o, k)
-	crowd.stopSending()
+	people.stopSending()
 	if err != nil {
-		crowd.abort()
+		people.abort()
 		return err
 	}
-	crowd.finish(time.Now().Add(failoverAfter))
-	if n := crowd.accepted.Load() - crowd.answered.Load(); n > 0 {
+	people.finish(time.Now().Add(failoverAfter))
+	if n := people.accepted.Load() - people.answered.Load(); n > 0 {
 		return fmt.Errorf("%d messages have no answer", n)
 	}
 	journal, err := k.Copy(ctx, 0)

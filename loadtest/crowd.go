@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/marker"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -24,7 +26,8 @@ import (
 // after the other within a session, and each accepted message is asked for until its reply is final. Commands are sent in
 // the same way, and in the same order.
 type crowd struct {
-	o      killOptions
+	o      crowdOptions
+	seed   uint64
 	roles  []role // of the senders, in turn
 	client door
 	run    string
@@ -65,15 +68,30 @@ type door interface {
 
 const (
 	waitPatience = 10 * time.Second
-	retryMin     = 10 * time.Millisecond
 	retryMore    = 40 * time.Millisecond
 	pauseMax     = 30 * time.Millisecond
 	lastNumber   = 1_000_000 // markers of last words are above it
 	againShare   = 0.05      // of accepted messages are posted once more under the same key
 )
 
-func newCrowd(ctx context.Context, o killOptions, c door, run string) *crowd {
-	w := &crowd{o: o, roles: roles[o.mix], client: c, run: run, played: map[session.ID]*play{}, stops: make(chan struct{}, 1)}
+// crowdOptions say who sends.
+type crowdOptions struct {
+	sessions   int // that send at the same time
+	window     int // unanswered messages of a session
+	perSession int // messages until a session is replaced by a new one
+	mix        string
+}
+
+// add begins the flags of a command; sessions and perSession are what is usual.
+func (o *crowdOptions) add(fs *flag.FlagSet, sessions, perSession int) {
+	fs.IntVar(&o.sessions, "sessions", sessions, "that send at the same time")
+	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
+	fs.IntVar(&o.perSession, "per-session", perSession, "messages until a session is replaced by a new one")
+}
+
+// newCrowd has everybody begin; run is in the names of all sessions and markers.
+func newCrowd(ctx context.Context, o crowdOptions, seed uint64, c door, run string) *crowd {
+	w := &crowd{o: o, seed: seed, roles: roles[o.mix], client: c, run: run, played: map[session.ID]*play{}, stops: make(chan struct{}, 1)}
 	w.working, w.quit = context.WithCancel(ctx)
 	w.sending, w.stop = context.WithCancel(w.working)
 	for i := range o.sessions {
@@ -124,7 +142,7 @@ func (w *crowd) say(k judge.Kind, s session.ID, format string, args ...any) {
 
 // send is one sender; its sessions follow one another.
 func (w *crowd) send(i int) {
-	rnd := rand.New(rand.NewPCG(w.o.seed, uint64(i)+2))
+	rnd := rand.New(rand.NewPCG(w.seed, uint64(i)+2))
 	slots := make(chan struct{}, w.o.window)
 	role := w.roles[i%len(w.roles)]
 	for n := 0; w.sending.Err() == nil; n++ {
@@ -234,7 +252,7 @@ func (w *crowd) lastWords() {
 	w.mu.Unlock()
 	slots := make(chan struct{}, w.o.sessions)
 	n := lastNumber
-	rnd := rand.New(rand.NewPCG(w.o.seed, 1<<32))
+	rnd := rand.New(rand.NewPCG(w.seed, 1<<32))
 	for _, id := range slices.Sorted(maps.Keys(played)) {
 		select {
 		case slots <- struct{}{}:
@@ -290,6 +308,20 @@ func (w *crowd) await(a client.Accepted, s session.ID, what string) (client.Repl
 			return client.Reply{}, false
 		}
 	}
+}
+
+// evidence is what the senders know, and how often the model was asked for each of their messages. Nobody sends any more.
+func (w *crowd) evidence(m *fakemodel.Server) judge.Evidence {
+	ev := judge.Evidence{Asked: map[string]int{}}
+	for _, x := range w.messages {
+		ev.Messages = append(ev.Messages, *x)
+		t := m.Tally(x.Marker)
+		ev.Asked[x.Marker] = t.Requests - t.Refused
+	}
+	for _, c := range w.commands {
+		ev.Commands = append(ev.Commands, *c)
+	}
+	return ev
 }
 
 // hopeless: an answer that would be the same the next time.

@@ -26,8 +26,8 @@ type exchanges struct {
 	Old        string // begins the names of sessions that are there already and are kept; "": PerSession holds
 	Warmup     time.Duration
 	Duration   time.Duration
-	AtOpen     func() // at the end of the warm-up
-	AtShut     func() // at the end of the window
+	AtOpen     func() // at the end of the warm-up; nil: nothing
+	AtShut     func() // at the end of the window; nil: nothing
 }
 
 // exchanged is what came of it.
@@ -49,6 +49,12 @@ const (
 func (x exchanges) drive(ctx context.Context, c *client.Client) (exchanged, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if x.AtOpen == nil {
+		x.AtOpen = func() {}
+	}
+	if x.AtShut == nil {
+		x.AtShut = func() {}
+	}
 	w := window.New(x.Sessions, x.Warmup, x.Duration)
 	all := make([][]turn, x.Sessions)
 	var wg sync.WaitGroup
@@ -128,20 +134,5 @@ func exchange(ctx context.Context, c *client.Client, msg client.Message, m strin
 			return fmt.Errorf("reply to %s: %s %q", m, r.Status, r.Text)
 		}
 		return nil
-	}
-}
-
-// wait is false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
@@ -23,14 +22,12 @@ func merged[R any](rounds []R, of func(R) stat.Histogram) (h stat.Histogram) {
 	return h
 }
 
-// measuredCurve and floorCurve are the two sides of a distribution.
-func measuredCurve(h stat.Histogram) result.Curve { return result.Curve{Name: "measured", Hist: h} }
-
-func floorCurve(name string, h stat.Histogram) result.Curve {
-	return result.Curve{Name: name, Floor: true, Hist: h}
+func each[A, B any](from []A, f func(A) B) []B {
+	out := make([]B, 0, len(from))
+	for _, a := range from {
+		out = append(out, f(a))
+	}
+	return out
 }
 
-// counted is a count that has to be nothing.
-func counted(id, what string, n int) result.Figure {
-	return result.Goal(what, "0", result.Number(float64(n)), n == 0).As(id).In("", float64(n))
-}
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

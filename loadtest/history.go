@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
@@ -212,23 +211,4 @@ func (r historyReport) print(p printer) {
 		p.say("the goal is meant for %d messages", fullHistory)
 	}
 	printGoals(p, r.Goals)
-}
-
-// printCompared has two lines for each cell, and the ratio behind the first.
-func printCompared(p printer, lines []compared, one, other string) {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\t\n", args...) }
-	row("sync\tsessions\t\tturn\tadded\tturns/s\tCPU ms\trequest B\tRSS MB\tCPU\tadded p50\tadded p99\tturn p50")
-	pair := func(s stat.Spread) string { return fmt.Sprintf("%.2f/%.2f", ms(s.P50), ms(s.P99)) }
-	for _, l := range lines {
-		for i, r := range []reading{l.One, l.Other} {
-			name, ratios := other, "\t\t\t"
-			if i == 0 {
-				name, ratios = one, fmt.Sprintf("%.2f×\t%.2f×\t%.2f×\t%.2f×", l.CPU, l.AddedP50, l.AddedP99, l.TurnP50)
-			}
-			row("%s\t%d\t%s\t%s\t%s\t%.0f\t%.2f\t%d\t%.0f\t%s", l.Sync, l.Sessions, name, pair(r.Turn), pair(r.Added),
-				r.PerSecond, ms(r.CPU), r.Request, float64(r.RSS)/1e6, ratios)
-		}
-	}
-	_ = w.Flush()
 }

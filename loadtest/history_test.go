@@ -11,11 +11,11 @@ import (
 
 // brief keeps a measurement of the stand-in short.
 func brief(more ...string) []string {
-	return append([]string{"turn", "--sessions", "2", "--rounds", "2", "--warmup", "50ms", "--duration", "200ms", "--calm", "10ms"}, more...)
+	return append([]string{"--sessions", "2", "--rounds", "2", "--warmup", "50ms", "--duration", "200ms", "--calm", "10ms"}, more...)
 }
 
 func TestHistoryReportsOldBesideNew(t *testing.T) {
-	code, out, _ := scenario(t, brief("--history", "9", "--json", "-")...)
+	code, out, _ := scenario(t, turnCommand, brief("--history", "9", "--json", "-")...)
 	var r historyReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -39,7 +39,7 @@ func TestHistoryReportsOldBesideNew(t *testing.T) {
 }
 
 func TestDormantReportsFullBesideEmpty(t *testing.T) {
-	code, out, _ := scenario(t, brief("--dormant", "30", "--json", "-")...)
+	code, out, _ := scenario(t, turnCommand, brief("--dormant", "30", "--json", "-")...)
 	var r dormantReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)

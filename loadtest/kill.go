@@ -18,27 +18,23 @@ import (
 
 // killOptions of one run.
 type killOptions struct {
-	kills      int
-	seed       uint64
-	sessions   int
-	window     int
-	perSession int
-	delay      fakemodel.Delay
-	sync       string
-	maxUp      time.Duration
-	drain      time.Duration
-	settle     time.Duration
-	callback   bool
-	mix        string
-	power      *powerOptions // nil: the disk survives
-	clock      *clockOptions // not nil: nobody is killed, clocks are stepped
+	chance
+	crowdOptions
+
+	kills    int
+	sync     string
+	maxUp    time.Duration
+	drain    time.Duration
+	settle   time.Duration
+	callback bool
+	power    *powerOptions // nil: the disk survives
+	clock    *clockOptions // not nil: nobody is killed, clocks are stepped
 }
 
 const (
-	earlyShare = 0.04                   // of the kills come while the daemon starts
-	earlyTime  = 120 * time.Millisecond // after exec
-	inFlight   = 8                      // turns that a kill should interrupt
-	flightGoal = 0.9                    // of the kills do
+	earlyShare = 0.04 // of the kills come while the daemon starts
+	inFlight   = 8    // turns that a kill should interrupt
+	flightGoal = 0.9  // of the kills do
 
 	flightKills    = 50                   // fewer are too few for a share to mean anything
 	anywhereShare  = 0.06                 // of the kills do not wait for turns in flight
@@ -64,21 +60,13 @@ func killCommand(ctx context.Context, args []string, p printer) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	return b.killJudged(ctx, o)
+	return tryKill(ctx, f, o, p, nil)
 }
 
 // flags are those that all ways to end a daemon share; what they say is checked by the function that is returned.
 func (o *killOptions) flags(fs *flag.FlagSet) func() error {
-	fs.Uint64Var(&o.seed, "seed", 0, "of instants, texts and delays; 0: random, and printed")
-	fs.IntVar(&o.sessions, "sessions", 24, "that send at the same time")
-	fs.IntVar(&o.window, "window", 3, "unanswered messages of a session")
-	fs.IntVar(&o.perSession, "per-session", 20, "messages until a session is replaced by a new one")
-	delay := fs.String("delay", "0-500ms", "of the model")
+	o.chance.add(fs, "instants, texts and delays", "0-500ms", "")
+	o.crowdOptions.add(fs, 24, 20)
 	fs.StringVar(&o.sync, "sync", "always", "bus.sync")
 	fs.DurationVar(&o.maxUp, "max-up", 2*time.Second, "longest life after 8 turns are in flight; a few kills do not wait for them")
 	fs.DurationVar(&o.drain, "drain", time.Minute, "for everything to come to rest after the last kill")
@@ -87,41 +75,30 @@ func (o *killOptions) flags(fs *flag.FlagSet) func() error {
 	fs.StringVar(&o.mix, "mix", "plain", "plain: messages only; all: also stops, messages that steer and interrupt, a model that fails and its fallback,\n"+
 		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated;\n"+
 		"mcp: the same, of an MCP server")
-	return func() (err error) {
+	return func() error {
 		if roles[o.mix] == nil {
-			return usageError{fmt.Errorf("mix %q: want plain, all, tools or mcp", o.mix)}
-		}
-		if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
-			return usageError{err}
+			return asUsage(fmt.Errorf("mix %q: want plain, all, tools or mcp", o.mix))
 		}
 		if o.kills < 1 || o.sessions < 1 || o.window < 1 || o.perSession < 1 || o.maxUp <= 0 {
-			return usageError{errors.New("kills, cuts, sessions, window, per-session and max-up are at least 1")}
+			return asUsage(errors.New("kills, cuts, sessions, window, per-session and max-up are at least 1"))
 		}
-		if o.seed == 0 {
-			o.seed = rand.Uint64()
-		}
-		return nil
+		return o.draw()
 	}
 }
 
-// killJudged runs it and says whether it proves enough.
-func (b *bench) killJudged(ctx context.Context, o killOptions) error {
-	p := b.p
-	p.note("seed %d", o.seed)
+// tryKill runs it and says whether it proves enough. prepare, if any, comes first.
+func tryKill(ctx context.Context, f benchFlags, o killOptions, p printer, prepare func(context.Context, *bench) error) error {
 	limit := time.Duration(o.kills)*(o.maxUp+flightPatience+readyTime) + o.drain + 3*time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
-	defer cancel()
-	r, err := b.killRun(ctx, o)
-	if err := b.tell(ctx, r, err); err != nil {
+	r, err := try(ctx, f, o.chance, limit, p, func(ctx context.Context, b *bench) (killReport, error) {
+		if prepare != nil {
+			if err := prepare(ctx, b); err != nil {
+				return killReport{}, err
+			}
+		}
+		return b.killRun(ctx, o)
+	})
+	if err != nil || o.undisturbed() { // nobody was killed
 		return err
-	}
-	if len(r.Verdict.Violations) > 0 {
-		b.keep = true
-		r.printSessions(p)
-		return errBroken
-	}
-	if o.undisturbed() { // nobody was killed
-		return nil
 	}
 	if err := r.Mix.missing(); err != nil && o.kills >= flightKills {
 		return err
@@ -176,17 +153,6 @@ type killRun struct {
 	second *daemon.Process // beside the daemon, where clocks are stepped
 }
 
-// lifetime is one kill, and the start after it.
-type lifetime struct {
-	judge.Restart      // Ready is zero when the daemon was killed before
-	Open          int  `json:"open"`            // model requests that were open when it was killed
-	Summaries     int  `json:"summaries"`       // of them
-	Fallbacks     int  `json:"fallbacks"`       // of them, to the model that stands in for others
-	Early         bool `json:"early,omitempty"` // it was killed while it started
-
-	Lost *disk.Loss `json:"lost,omitempty"` // what the disk has lost, where its power was cut
-}
-
 func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err error) {
 	k := &killRun{bench: b, o: o, rnd: rand.New(rand.NewPCG(o.seed, 1))}
 	conf, model := daemon.Config{Sync: o.sync}, fakemodel.Options{Delay: o.delay, Seed: o.seed}
@@ -229,7 +195,7 @@ func (b *bench) killRun(ctx context.Context, o killOptions) (r killReport, err e
 	if err != nil {
 		return r, err
 	}
-	k.crowd = newCrowd(ctx, o, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
+	k.crowd = newCrowd(ctx, o.crowdOptions, o.seed, d.client(o.sessions*(o.window+2)), "k"+strconv.FormatUint(o.seed%(36*36*36*36), 36))
 	switch {
 	case o.clock != nil:
 		err = k.stepping(ctx)

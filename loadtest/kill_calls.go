@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
@@ -51,27 +49,4 @@ func (k *killRun) survivors(ctx context.Context) ([]judge.Violation, error) {
 			return []judge.Violation{{Kind: judge.Stuck, Text: fmt.Sprintf("%d MCP servers have outlived the daemon", n)}}, nil
 		}
 	}
-}
-
-// linesOf counts the lines that tool calls have written.
-func linesOf(workspace string) (map[string]int, error) {
-	var files []string
-	for _, glob := range []string{linesFiles, askedFiles} {
-		some, err := filepath.Glob(filepath.Join(workspace, glob))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, some...)
-	}
-	out := map[string]int{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, fmt.Errorf("lines that were written: %w", err)
-		}
-		for line := range strings.Lines(string(b)) {
-			out[strings.TrimSuffix(line, "\n")]++
-		}
-	}
-	return out, nil
 }

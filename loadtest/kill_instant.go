@@ -44,14 +44,6 @@ func (k *killRun) soonAfter(ctx context.Context, news <-chan struct{}, span time
 	return ctx.Err() == nil
 }
 
-// tell gives news to whoever waits for some.
-func tell(news chan<- struct{}) {
-	select {
-	case news <- struct{}{}:
-	default:
-	}
-}
-
 // busy waits, within limits, until enough turns are in flight; false when ctx has ended.
 func (k *killRun) busy(ctx context.Context) bool {
 	for patience := time.Now().Add(flightPatience); k.model.Open() < inFlight && time.Now().Before(patience); {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/judge"
@@ -15,7 +13,6 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
-	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // killReport is what --json prints. Durations are in nanoseconds; fields are only added.
@@ -43,6 +40,11 @@ type killReport struct {
 	Lives       []lifetime      `json:"lives"`
 	Goals       []result.Figure `json:"goals"`
 	journal     []store.Record
+}
+
+// story tells what is broken.
+func (r killReport) story() story {
+	return story{Verdict: r.Verdict, Lives: r.Lives, Home: r.Home, Journal: r.journal}
 }
 
 const goalResume = 2 * time.Second
@@ -113,18 +115,8 @@ func (k *killRun) write(r *killReport) {
 }
 
 func (k *killRun) evidence(journal []store.Record) judge.Evidence {
-	ev := judge.Evidence{Asked: map[string]int{}}
-	for _, r := range journal {
-		ev.Journal = append(ev.Journal, r.Event)
-	}
-	for _, m := range k.crowd.messages {
-		ev.Messages = append(ev.Messages, *m)
-		t := k.model.Tally(m.Marker)
-		ev.Asked[m.Marker] = t.Requests - t.Refused
-	}
-	for _, c := range k.crowd.commands {
-		ev.Commands = append(ev.Commands, *c)
-	}
+	ev := k.crowd.evidence(k.model)
+	ev.Journal = eventsOf(journal)
 	if k.sink != nil {
 		ev.Pushed = map[string]int{}
 		for _, p := range k.sink.Pushes() {
@@ -201,67 +193,4 @@ func (r killReport) print(p printer) {
 	printGoals(p, r.Goals)
 }
 
-const (
-	shownViolations = 12
-	shownSessions   = 4
-	shownEvents     = 120
-)
-
-// printSessions shows the evidence: violations, then the whole story of the first sessions concerned.
-func (r killReport) printSessions(p printer) {
-	p.note("\n%d violations:", len(r.Verdict.Violations))
-	said := map[judge.Kind]int{}
-	for _, v := range r.Verdict.Violations {
-		if said[v.Kind]++; said[v.Kind] <= shownViolations {
-			p.note("  %s %s @%d: %s", v.Kind, v.Session, v.Cursor, v.Text)
-		}
-	}
-	p.note("  (at most %d of a kind; verdict.json has all)", shownViolations)
-	var seen []session.ID
-	for _, v := range r.Verdict.Violations {
-		if v.Session != "" && !slices.Contains(seen, v.Session) && len(seen) < shownSessions {
-			seen = append(seen, v.Session)
-		}
-	}
-	for _, s := range seen {
-		p.note("\n%s:\n%s", s, r.story(s))
-	}
-	p.note("\nkept: %s", r.Home)
-}
-
-// story is all that happened in a session, with the kills that fell into it.
-func (r killReport) story(s session.ID) string {
-	type line struct {
-		at   time.Time
-		text string
-	}
-	var lines []line
-	for _, e := range r.journal {
-		if e.Session == s {
-			b, err := json.Marshal(e.Body)
-			if err != nil {
-				b = []byte(err.Error())
-			}
-			lines = append(lines, line{e.Time, fmt.Sprintf("%d after %d  %s  %s  %.250s", e.Cursor, e.Prev, e.Kind(), e.Source, b)})
-		}
-	}
-	if len(lines) == 0 {
-		return "  no event"
-	}
-	first, last := lines[0].at, lines[len(lines)-1].at
-	for i, l := range r.Lives {
-		if l.Killed.Before(first) || l.Killed.After(last) {
-			continue
-		}
-		lines = append(lines, line{l.Killed, fmt.Sprintf("— kill %d —", i+1)})
-		if !l.Ready.IsZero() {
-			lines = append(lines, line{l.Ready, "— ready —"})
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
-	var b strings.Builder
-	for _, l := range lines[:min(len(lines), shownEvents)] {
-		fmt.Fprintf(&b, "  %s  %s\n", l.at.UTC().Format("15:04:05.000"), l.text)
-	}
-	return b.String()
-}
+const ()

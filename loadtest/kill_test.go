@@ -9,7 +9,7 @@ import (
 )
 
 func TestKillWithEverythingThatPeopleDo(t *testing.T) {
-	code, out, _ := scenario(t, killArgs("--mix", "all", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--json", "-")...)
+	code, out, _ := scenario(t, killCommand, killArgs("--mix", "all", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--json", "-")...)
 	var r killReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -32,7 +32,7 @@ func TestKillWithEverythingThatPeopleDo(t *testing.T) {
 }
 
 func TestKillPrintsTheMix(t *testing.T) {
-	code, out, _ := scenario(t, killArgs("--mix", "all", "--kills", "1", "--sessions", "12", "--delay", "100ms-200ms", "--callback=false", "--drain", "20s")...)
+	code, out, _ := scenario(t, killCommand, killArgs("--mix", "all", "--kills", "1", "--sessions", "12", "--delay", "100ms-200ms", "--callback=false", "--drain", "20s")...)
 	for _, want := range []string{"model calls answered by a fallback", "interrupt", "kills that met a stop pending", "sessions silent after all kills"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing", want)

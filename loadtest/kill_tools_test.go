@@ -11,7 +11,7 @@ import (
 
 func TestKillDuringToolCalls(t *testing.T) {
 	args := killArgs("--mix", "tools", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json", "-")
-	code, out, _ := scenario(t, args...)
+	code, out, _ := scenario(t, killCommand, args...)
 	var r killReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -27,7 +27,7 @@ func TestKillDuringToolCalls(t *testing.T) {
 
 func TestKillFindsCallsThatRunTwice(t *testing.T) {
 	t.Setenv("STANDIN_BUG", "again")
-	code, out, notes := scenario(t, killArgs("--mix", "tools", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json", "-")...)
+	code, out, notes := scenario(t, killCommand, killArgs("--mix", "tools", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json", "-")...)
 	var r killReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)

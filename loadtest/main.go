@@ -36,16 +36,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
-	"github.com/jetclaw/jetclaw/loadtest/floor"
 )
 
 const usage = `usage: go run ./loadtest COMMAND [flags]
@@ -78,48 +73,29 @@ func main() {
 	os.Exit(code)
 }
 
-// errBroken says that a promise was broken; the report has said which.
-var errBroken = errors.New("a promise was broken")
-
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	if len(args) == 0 {
 		_, _ = io.WriteString(errOut, usage)
 		return 2
 	}
-	p := printer{out: out, err: errOut}
-	var err error
-	name, rest := args[0], args[1:]
+	p, name, rest := printer{out: out, err: errOut}, args[0], args[1:]
 	if do := commands()[name]; do != nil {
 		return code(p, name, do(ctx, rest, p))
 	}
+	if ok, err := serveChild(ctx, name, rest, in, out, errOut); ok {
+		return code(p, name, err)
+	}
 	switch name {
-	case fakemcp.Command:
-		err = fakemcp.Main(ctx, rest, in, out, errOut)
-	case floor.BusCommand:
-		err = floor.ServeBus(ctx, in, out)
-	case floor.AppendCommand:
-		err = floor.ServeAppend(ctx, in, out)
-	case floor.OpenCommand:
-		err = floor.ServeOpen(ctx, in, out)
-	case floor.ScanCommand:
-		err = floor.ServeScan(ctx, in, out)
-	case floor.WebCommand:
-		if len(rest) != 1 {
-			err = usageError{errors.New("want the model's URL")}
-		} else {
-			err = floor.ServeWeb(ctx, rest[0], in, out)
-		}
 	case "help", "-h", "--help":
 		_, _ = io.WriteString(out, usage)
-	default:
-		err = usageError{fmt.Errorf("unknown command %q\n%s", name, usage)}
+		return 0
 	}
-	return code(p, name, err)
+	return code(p, name, asUsage(fmt.Errorf("unknown command %q\n%s", name, usage)))
 }
 
 // commands are those for people; the others are for this program's own children.
-func commands() map[string]func(context.Context, []string, printer) error {
-	return map[string]func(context.Context, []string, printer) error{
+func commands() map[string]command {
+	return map[string]command{
 		"turn":      turnCommand,
 		"tool":      toolCommand,
 		"start":     startCommand,
@@ -138,51 +114,4 @@ func commands() map[string]func(context.Context, []string, printer) error {
 		"soak":      soakCommand,
 		"fakemodel": modelCommand,
 	}
-}
-
-// code is the exit code for what a command has come to, which it says.
-func code(p printer, name string, err error) int {
-	var wrong usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.As(err, &wrong):
-		p.note("%v", err)
-		return 2
-	}
-	p.note("loadtest %s: %v", name, err)
-	return 1
-}
-
-// program begins the name of each set of flags.
-const program = "loadtest "
-
-// usageError is a mistake in the command line.
-type usageError struct{ error }
-
-// parse reads flags, which are the only arguments.
-func parse(fs *flag.FlagSet, args []string) error {
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return usageError{err}
-	}
-	if fs.NArg() > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
-	}
-	return nil
-}
-
-// printer writes the report to out and what happens meanwhile to err.
-type printer struct{ out, err io.Writer }
-
-func (p printer) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
-
-func (p printer) note(format string, args ...any) { _, _ = fmt.Fprintf(p.err, format+"\n", args...) }
-
-func (p printer) flags(name string) *flag.FlagSet {
-	fs := flag.NewFlagSet(program+name, flag.ContinueOnError)
-	fs.SetOutput(p.err)
-	return fs
 }

@@ -34,9 +34,9 @@ func parseMCP(args []string, p printer) (mcpFlags, error) {
 	}
 	switch {
 	case f.rounds < 0 || f.timing.perSession < 1 || f.timing.duration <= 0 || f.timing.warmup < 0:
-		return f, usageError{errors.New("per-session and duration are at least 1, rounds and warmup are not negative")}
+		return f, asUsage(errors.New("per-session and duration are at least 1, rounds and warmup are not negative"))
 	case f.idle < 0 || f.idle > 99 || f.calm < 0 || f.runs < 0 || f.servers < 0 || f.servers > 99:
-		return f, usageError{errors.New("idle and servers are between 0 and 99, calm and commands are not negative")}
+		return f, asUsage(errors.New("idle and servers are between 0 and 99, calm and commands are not negative"))
 	}
 	return f, nil
 }

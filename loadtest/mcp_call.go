@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,8 +38,6 @@ type callPath struct {
 
 func (c callPath) pathHist() stat.Histogram { return c.path }
 func (c callPath) bareHist() stat.Histogram { return c.bare }
-
-const echoed = "do you hear me?"
 
 func echoText() string {
 	return fmt.Sprintf("!tool %s__%s {\"text\":%q}", peerName, fakemcp.Echo, echoed)
@@ -145,30 +141,6 @@ func (b *bench) through(ctx context.Context, p peer, t timing, round int, c *cal
 		_ = os.RemoveAll(h.Dir)
 	}
 	return nil
-}
-
-// offered waits until the daemon knows what its server offers: it finds out beside its turns.
-func (b *bench) offered(ctx context.Context, h daemon.Home) error {
-	for patience := time.Now().Add(idlePatience); ; {
-		o, err := h.Run(ctx, b.binary, "mcp", "status", "--json")
-		if err != nil {
-			return err
-		}
-		var s struct {
-			Servers []struct {
-				Tools int `json:"tools"`
-			} `json:"servers"`
-		}
-		err = json.Unmarshal(o.Stdout, &s)
-		switch {
-		case o.Code != 0 || err != nil:
-			return errors.Join(fmt.Errorf("jetclaw mcp status: exit code %d\n%s", o.Code, o.Stderr), err)
-		case len(s.Servers) == 1 && s.Servers[0].Tools > 0:
-			return nil
-		case time.Now().After(patience) || !wait(ctx, idlePoll):
-			return fmt.Errorf("no tools of the server are offered: %s", o.Stdout)
-		}
-	}
 }
 
 // read takes the times of the calls of measured turns.

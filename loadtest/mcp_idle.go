@@ -34,9 +34,7 @@ type idleServers struct {
 }
 
 const (
-	shortIdle    = 2 * time.Second
-	idlePatience = 30 * time.Second
-	idlePoll     = 100 * time.Millisecond
+	shortIdle = 2 * time.Second
 )
 
 func (b *bench) idleServers(ctx context.Context, n int, calm time.Duration) (r idleServers, err error) {

@@ -3,18 +3,16 @@ package main
 import (
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
 func TestMCPIsReportedBesideItsFloors(t *testing.T) {
-	code, out, _ := scenario(t, "mcp", "--rounds", "1", "--warmup", "50ms", "--duration", "200ms", "--idle", "2", "--calm", "10ms", "--commands", "1", "--json", "-")
+	code, out, _ := scenario(t, mcpCommand, "--rounds", "1", "--warmup", "50ms", "--duration", "200ms", "--idle", "2", "--calm", "10ms", "--commands", "1", "--json", "-")
 	var r mcpReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -84,50 +82,6 @@ func TestServersAreConfigured(t *testing.T) {
 	}
 }
 
-func TestProcessesAreCounted(t *testing.T) {
-	p, err := startPeer(t.Context(), overHTTP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := daemon.DescendantsOf(os.Getpid())
-	if err != nil || len(all) == 0 {
-		t.Errorf("%v, %v", all, err)
-	}
-	if up, err := daemon.DescendantsOf(os.Getppid()); err != nil || !slices.Contains(up, all[0]) {
-		t.Errorf("%v, %v", up, err)
-	}
-	if err := p.close(); err != nil {
-		t.Error(err)
-	}
-	if after, err := daemon.DescendantsOf(os.Getpid()); err != nil || len(after) >= len(all) {
-		t.Errorf("%v, %v", after, err)
-	}
-}
-
-func TestKillDuringMCPCalls(t *testing.T) {
-	args := killArgs("--mix", "mcp", "--sessions", "12", "--delay", "50ms-200ms", "--drain", "20s", "--callback=false", "--json", "-")
-	code, out, _ := scenario(t, args...)
-	var r killReport
-	if err := decode(out, &r); err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	if c := r.Verdict.Counts; len(r.Verdict.Violations) != 0 || code != 0 || c.Calls == 0 || c.Outcomes["ok"] == 0 {
-		t.Fatalf("exit %d, %+v, %+v", code, c, r.Verdict.Violations)
-	}
-}
-
-func TestKillFindsMCPCallsThatRunTwice(t *testing.T) {
-	t.Setenv("STANDIN_BUG", "again")
-	code, out, notes := scenario(t, killArgs("--mix", "mcp", "--sessions", "8", "--kills", "1", "--delay", "50ms-100ms", "--drain", "20s", "--callback=false", "--json", "-")...)
-	var r killReport
-	if err := decode(out, &r); err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	if code != 1 || r.Verdict.Of(judge.Doubled) == 0 || !strings.Contains(notes, "was written 2 times, and 1 calls of it have begun") {
-		t.Errorf("exit %d, %+v", code, r.Verdict.Violations)
-	}
-}
-
 func TestMCPUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--rounds", "-1"},
@@ -138,7 +92,7 @@ func TestMCPUsage(t *testing.T) {
 		{"--calm", "-1s"},
 		{"extra"},
 	} {
-		if code := run(t.Context(), append([]string{"mcp"}, args...), strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+		if code := misused(t, mcpCommand, args...); code != 2 {
 			t.Errorf("%q: exit %d, want 2", args, code)
 		}
 	}

@@ -23,11 +23,11 @@ func modelCommand(ctx context.Context, args []string, p printer) error {
 	}
 	d, err := fakemodel.ParseDelay(*delay)
 	if err != nil {
-		return usageError{err}
+		return asUsage(err)
 	}
 	plan, err := fakemodel.ParsePlan(*fail, *seed)
 	if err != nil {
-		return usageError{err}
+		return asUsage(err)
 	}
 	s, err := fakemodel.Start(*listen, fakemodel.Options{Delay: d, Fail: plan, Seed: *seed})
 	if err != nil {

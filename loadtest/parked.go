@@ -24,31 +24,9 @@ type parkedOptions struct {
 }
 
 const (
-	parkedParallel  = 64 // sessions that are parked at the same time
-	parkedLists     = 5
-	approvedContent = "allowed by a person"
+	parkedParallel = 64 // sessions that are parked at the same time
+	parkedLists    = 5
 )
-
-// parkedPath is a file that every prompt begins with: writing it asks a person. Since a change of one voids all that was
-// asked, those that are to be approved write other files, about which a rule asks.
-func parkedPath(i, approve int) string {
-	if i < approve {
-		return fmt.Sprintf("asked-%d.txt", i)
-	}
-	return "AGENTS.md"
-}
-
-const askPaths = "asked-*"
-
-func parkedText(path string) string {
-	return fmt.Sprintf(`!tool write_file {"path":%q,"content":%q}`, path, approvedContent)
-}
-
-// parkedSession is one session whose call waits.
-type parkedSession struct {
-	path, marker string
-	accepted     client.Accepted
-}
 
 // parked measures a daemon in which approvals wait, beside one in which none does.
 func (b *bench) parked(ctx context.Context, o parkedOptions) (r parkedReport, err error) {
@@ -141,25 +119,6 @@ func (r *running) park(ctx context.Context, run string, o parkedOptions, out *pa
 	return out.approve(ctx, r, conn, cl, all[:o.approve])
 }
 
-// parkOne sends a message and waits until a call of its turn waits for a person.
-func parkOne(ctx context.Context, cl *client.Client, msg client.Message) (client.Accepted, error) {
-	a, err := cl.Send(ctx, msg)
-	for err == nil {
-		var reply client.Reply
-		if reply, err = cl.Wait(ctx, a.ID, replyPatience); err != nil {
-			break
-		}
-		switch reply.Status {
-		case "awaiting_approval":
-			return a, nil
-		case "pending":
-		default:
-			err = fmt.Errorf("%s %q, and not an approval", reply.Status, reply.Text)
-		}
-	}
-	return a, fmt.Errorf("%s: %w", msg.Key, err)
-}
-
 // list takes the time of the list of what is open.
 func (r *parkedReport) list(ctx context.Context, conn *bus.Conn) error {
 	var took []time.Duration
@@ -201,21 +160,4 @@ func (r *parkedReport) approve(ctx context.Context, d *running, conn *bus.Conn, 
 	}
 	r.Answered = stat.SpreadOf(took)
 	return nil
-}
-
-// finished waits until a message has its own answer, although a call of its turn may wait for a person still.
-func finished(ctx context.Context, cl *client.Client, a client.Accepted, m string) error {
-	for {
-		r, err := cl.WaitAnswer(ctx, a.ID, replyPatience)
-		switch {
-		case err != nil:
-			return fmt.Errorf("reply to %s: %w", m, err)
-		case r.Status == "completed" && strings.Contains(r.Text, m+" "):
-			return nil
-		case r.Final():
-			return fmt.Errorf("reply to %s: %s %q", m, r.Status, r.Text)
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-	}
 }

@@ -33,17 +33,12 @@ func powerCommand(ctx context.Context, args []string, p printer) error {
 		return err
 	}
 	if o.power.names != disk.Journal && o.power.names != disk.Strict {
-		return usageError{fmt.Errorf("names %q: want %s or %s", o.power.names, disk.Journal, disk.Strict)}
+		return asUsage(fmt.Errorf("names %q: want %s or %s", o.power.names, disk.Journal, disk.Strict))
 	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
+	return tryKill(ctx, f, o, p, func(ctx context.Context, b *bench) (err error) {
+		o.power.bin, err = disk.Build(ctx, b.dir)
 		return err
-	}
-	defer b.close()
-	if o.power.bin, err = disk.Build(ctx, b.dir); err != nil {
-		return err
-	}
-	return b.killJudged(ctx, o)
+	})
 }
 
 // disk gives the home of a name a disk of its own.

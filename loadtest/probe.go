@@ -45,13 +45,13 @@ func parseProber(args []string, p printer) (proberFlags, error) {
 	u, err := url.Parse(f.url)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return f, usageError{fmt.Errorf("url %q: want http://HOST:PORT", f.url)}
+		return f, asUsage(fmt.Errorf("url %q: want http://HOST:PORT", f.url))
 	case f.tokenFile == "":
-		return f, usageError{errors.New("token-file is missing: keys/http.token of the home")}
+		return f, asUsage(errors.New("token-file is missing: keys/http.token of the home"))
 	case f.sessions < 1 || f.sessions > 1000 || f.every < 0 || f.patience <= 0:
-		return f, usageError{errors.New("sessions are between 1 and 1000, every is not negative, patience more than 0")}
+		return f, asUsage(errors.New("sessions are between 1 and 1000, every is not negative, patience more than 0"))
 	case strings.Trim(f.run, "0123456789abcdefghijklmnopqrstuvwxyz") != "":
-		return f, usageError{fmt.Errorf("run %q: want digits and small letters", f.run)}
+		return f, asUsage(fmt.Errorf("run %q: want digits and small letters", f.run))
 	}
 	return f, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,16 +35,12 @@ func (l *lines) String() string {
 // probed has a prober look at a stand-in until its metrics say that enough has happened, and ends it as SIGTERM would.
 func probed(t *testing.T, enough *regexp.Regexp) (out, metrics string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	b := &bench{dir: t.TempDir(), binary: self, p: printer{out: io.Discard, err: testWriter{t}}}
+	b := bareBench(t)
 	h, err := b.home("probed", "interval", m.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -60,10 +55,11 @@ func probed(t *testing.T, enough *regexp.Regexp) (out, metrics string) {
 	var said, notes lines
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{
-			"prober", "--url", h.URL(), "--token-file", filepath.Join(h.Dir, "keys", "http.token"), "--monitor", "127.0.0.1:0",
+		p := printer{out: &said, err: &notes}
+		done <- code(p, "prober", proberCommand(ctx, []string{
+			"--url", h.URL(), "--token-file", filepath.Join(h.Dir, "keys", "http.token"), "--monitor", "127.0.0.1:0",
 			"--every", "1ms", "--patience", "5s", "--sessions", "2", "--run", "x",
-		}, strings.NewReader(""), &said, &notes)
+		}, p))
 	}()
 	at := regexp.MustCompile(`metrics at (\S+)`)
 	for ctx.Err() == nil {
@@ -126,7 +122,7 @@ func TestProberUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"--url", "x", "--token-file", "y"}, {"--token-file", "y", "--sessions", "0"}, {"--token-file", "y", "--run", "A"}, {"--token-file", "y", "extra"},
 	} {
-		if code := run(t.Context(), append([]string{"prober"}, args...), strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+		if code := misused(t, proberCommand, args...); code != 2 {
 			t.Errorf("%q: exit %d", args, code)
 		}
 	}

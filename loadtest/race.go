@@ -20,7 +20,6 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // raceOptions of one run.
@@ -29,41 +28,14 @@ type raceOptions struct {
 }
 
 // What svc.approvals.decide and list are asked and say, as far as it matters here.
-type (
-	decideRequest struct {
-		Approval string          `json:"approval"`
-		Decision callv1.Decision `json:"decision"`
-	}
-	decideAnswer struct {
-		Already bool   `json:"already"`
-		Text    string `json:"text"`
-	}
-	approvalList struct {
-		Approvals []struct {
-			Approval string     `json:"approval"`
-			Session  session.ID `json:"session"`
-		} `json:"approvals"`
-		More int `json:"more"`
-	}
-)
+type ()
 
 const (
-	approvalsService = "approvals"
-	allowOnce        = callv1.AllowOnce
-	decider          = "local" // who asks on the bus with a key of the home
-	racePath         = "SOUL.md"
-	busyMax          = 20 * time.Millisecond // until who was told that there are too many asks again
-	raceTime         = 2 * time.Minute
+	decider  = "local" // who asks on the bus with a key of the home
+	racePath = "SOUL.md"
+	busyMax  = 20 * time.Millisecond // until who was told that there are too many asks again
+	raceTime = 2 * time.Minute
 )
-
-func decide(ctx context.Context, conn *bus.Conn, r decideRequest) (decideAnswer, error) {
-	return bus.Ask[decideAnswer](ctx, conn, approvalsService, "decide", r)
-}
-
-// listApprovals lists the open ones, of one session or "" for all.
-func listApprovals(ctx context.Context, conn *bus.Conn, of string) (approvalList, error) {
-	return bus.Ask[approvalList](ctx, conn, approvalsService, "list", map[string]string{"session": of})
-}
 
 // race lets many decide one approval at once, over connections of their own.
 func (b *bench) race(ctx context.Context, o raceOptions) (r raceReport, err error) {

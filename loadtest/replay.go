@@ -34,7 +34,7 @@ func parseReplay(args []string, p printer) (replayFlags, error) {
 		return f, err
 	}
 	if f.events < 1 || f.rounds < 1 || f.explains < 1 || f.doctors < 1 || f.limit <= 0 {
-		return f, usageError{errors.New("events, rounds, explains, doctors and limit are at least 1")}
+		return f, asUsage(errors.New("events, rounds, explains, doctors and limit are at least 1"))
 	}
 	return f, nil
 }

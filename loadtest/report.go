@@ -46,7 +46,7 @@ func parseReport(args []string, p printer) (reportFlags, error) {
 	}
 	for name := range strings.SplitSeq(f.only, ",") {
 		if name != "" && stepOf(name) == nil {
-			return f, usageError{fmt.Errorf("only %q: want some of %s", name, strings.Join(stepNames(), ", "))}
+			return f, asUsage(fmt.Errorf("only %q: want some of %s", name, strings.Join(stepNames(), ", ")))
 		}
 	}
 	return f, nil

@@ -62,12 +62,12 @@ func parseSizes(args []string, p printer) (sizesFlags, error) {
 	for v := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 {
-			return f, usageError{fmt.Errorf("sizes %q: want numbers of sessions, as 1000,10000", *sizes)}
+			return f, asUsage(fmt.Errorf("sizes %q: want numbers of sessions, as 1000,10000", *sizes))
 		}
 		f.sizes = append(f.sizes, n)
 	}
 	if f.messages < 1 || f.calm < 0 || f.deep < 0 {
-		return f, usageError{errors.New("messages are at least 1, calm and deep are not negative")}
+		return f, asUsage(errors.New("messages are at least 1, calm and deep are not negative"))
 	}
 	return f, nil
 }

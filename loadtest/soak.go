@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,8 @@ import (
 
 // soakFlags are those of the command soak.
 type soakFlags struct {
+	chance
+
 	bench      benchFlags
 	span       time.Duration
 	every      time.Duration
@@ -29,8 +30,6 @@ type soakFlags struct {
 	parked     int
 	bridge     bool
 	sync       string
-	delay      string
-	seed       uint64
 }
 
 const (
@@ -53,26 +52,22 @@ func parseSoak(args []string, p printer) (soakFlags, error) {
 		"calls that wait for a person all the time, each in a session of its own: when one more waits, the oldest is allowed. 0: none")
 	fs.BoolVar(&f.bridge, "bridge", true, "an MCP client of jetclaw follows what happens, and lists the conversations")
 	fs.StringVar(&f.sync, "sync", "interval", "bus.sync")
-	fs.StringVar(&f.delay, "delay", "20ms-120ms", "of the model")
-	fs.Uint64Var(&f.seed, "seed", 0, "of texts and delays; 0: random, and printed")
+	f.chance.add(fs, "texts and delays", "20ms-120ms", "")
 	if err := parse(fs, args); err != nil {
 		return f, err
 	}
 	if f.every == 0 {
 		f.every = max(time.Second, f.span/240)
 	}
-	if f.seed == 0 {
-		f.seed = rand.Uint64()
-	}
 	switch {
 	case f.span <= 0 || f.every <= 0 || f.warmup < 0 || f.warmup >= 1:
-		return f, usageError{errors.New("for and every are more than 0, warmup is a share below 1")}
+		return f, asUsage(errors.New("for and every are more than 0, warmup is a share below 1"))
 	case (1-f.warmup)*float64(f.span/f.every) < soakReadings:
-		return f, usageError{fmt.Errorf("a slope needs %d readings after the warm-up: choose --for longer, --every shorter", soakReadings)}
+		return f, asUsage(fmt.Errorf("a slope needs %d readings after the warm-up: choose --for longer, --every shorter", soakReadings))
 	case f.sessions < 1 || f.perSession < 1 || f.pause < 0 || f.chats < 0 || f.updates < 0 || f.parked < 0:
-		return f, usageError{errors.New("sessions and per-session are at least 1; pause, chats, updates and parked are not negative")}
+		return f, asUsage(errors.New("sessions and per-session are at least 1; pause, chats, updates and parked are not negative"))
 	}
-	return f, nil
+	return f, f.draw()
 }
 
 // soakCommand has a daemon work steadily for long, and looks whether anything in it grows without end.
@@ -81,12 +76,8 @@ func soakCommand(ctx context.Context, args []string, p printer) error {
 	if err != nil {
 		return err
 	}
-	delay, err := fakemodel.ParseDelay(f.delay)
-	if err != nil {
-		return usageError{err}
-	}
 	p.note("seed %d", f.seed)
-	return measured(ctx, f.bench, false, p, func(ctx context.Context, b *bench) (soakReport, error) { return b.soak(ctx, f, delay) })
+	return measured(ctx, f.bench, false, p, func(ctx context.Context, b *bench) (soakReport, error) { return b.soak(ctx, f) })
 }
 
 // soaked has the parts of one run.
@@ -106,9 +97,9 @@ type soaked struct {
 	load         sync.WaitGroup
 }
 
-func (b *bench) soak(ctx context.Context, f soakFlags, delay fakemodel.Delay) (r soakReport, err error) {
+func (b *bench) soak(ctx context.Context, f soakFlags) (r soakReport, err error) {
 	s := &soaked{bench: b, f: f, run: "s" + runName(f.seed)}
-	if s.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: delay, Seed: f.seed}); err != nil {
+	if s.model, err = fakemodel.Start("127.0.0.1:0", fakemodel.Options{Delay: f.delay, Seed: f.seed}); err != nil {
 		return r, err
 	}
 	defer s.model.Close()

@@ -130,7 +130,7 @@ func allow(ctx context.Context, conn *bus.Conn, cl *client.Client, p parkedSessi
 
 // follow is an MCP client of jetclaw that is told of everything and looks at the conversations.
 func (s *soaked) follow(ctx, working context.Context) error {
-	x := &bridged{bench: s.bench, home: s.home}
+	x := &caller{binary: s.binary, home: s.home}
 	c, err := x.overStdio(ctx)
 	if err != nil {
 		return err

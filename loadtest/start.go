@@ -36,9 +36,7 @@ const (
 	goalBinary     = 45e6
 	goalIdle       = 45e6
 	goalGrowth     = 1.3
-	idleTime       = 3 * time.Second  // until the memory of a start-up is given back
-	calmTime       = 30 * time.Second // after turns, until the daemon counts itself as idle and gives memory back
-	slice          = 2 * time.Second  // of turns between two looks at their number
+	slice          = 2 * time.Second // of turns between two looks at their number
 )
 
 func startCommand(ctx context.Context, args []string, p printer) error {
@@ -55,7 +53,7 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 		return err
 	}
 	if *starts < 1 || *turns < 0 || *sessions < 1 || *perSession < 1 {
-		return usageError{fmt.Errorf("starts, sessions and per-session are at least 1")}
+		return asUsage(fmt.Errorf("starts, sessions and per-session are at least 1"))
 	}
 	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
 	if err != nil {
@@ -64,7 +62,7 @@ func startCommand(ctx context.Context, args []string, p printer) error {
 	defer m.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %s", *limit))
 	defer cancel()
-	x := exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice, AtOpen: nothing, AtShut: nothing}
+	x := exchanges{Sessions: *sessions, PerSession: *perSession, Duration: slice}
 	return measured(ctx, f, strict, p, func(ctx context.Context, b *bench) (startReport, error) {
 		return b.startUp(ctx, *starts, *turns, x, m)
 	})

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,14 +16,14 @@ import (
 
 // telegramOptions of one run.
 type telegramOptions struct {
+	chance
+
 	chats, groups int
 	updates       int
 	kills         int
 	sync          string
-	delay         fakemodel.Delay
 	streaming     bool
 	trouble       bool
-	seed          uint64
 	drain         time.Duration
 	settle        time.Duration
 }
@@ -34,8 +33,7 @@ const (
 	shortestRun      = 8 * time.Second  // in which everything is written
 	earlyKills       = 0.2              // of the kills come while the daemon starts
 	shortestLife     = time.Second / 10 // between two kills, from ready
-	restPoll         = time.Second
-	talkingModel     = "1500ms-4s" // a model that speaks for long enough that a draft is shown
+	talkingModel     = "1500ms-4s"      // a model that speaks for long enough that a draft is shown
 )
 
 func telegramCommand(ctx context.Context, args []string, p printer) error {
@@ -49,10 +47,9 @@ func telegramCommand(ctx context.Context, args []string, p printer) error {
 	fs.IntVar(&o.updates, "updates", 2000, "that people cause")
 	fs.IntVar(&o.kills, "kills", 10, "how often the daemon is killed")
 	fs.StringVar(&o.sync, "sync", "always", "bus.sync; with --rate interval")
-	delay := fs.String("delay", "0-300ms", "of the model; with --streaming "+talkingModel)
+	o.chance.add(fs, "instants, texts and delays", "0-300ms", "; with --streaming "+talkingModel)
 	fs.BoolVar(&o.streaming, "streaming", false, "answers are shown while the model speaks")
 	fs.BoolVar(&o.trouble, "trouble", true, "Telegram fails, too")
-	fs.Uint64Var(&o.seed, "seed", 0, "of instants, texts and delays; 0: random, and printed")
 	fs.DurationVar(&o.drain, "drain", 3*time.Minute, "for everything to come to rest after the last kill, beyond what the limits of Telegram need")
 	fs.DurationVar(&o.settle, "settle", 12*time.Second, "shortest time between the last start and the end: deliveries to the dead come again within it")
 	if err := parse(fs, args); err != nil {
@@ -61,24 +58,14 @@ func telegramCommand(ctx context.Context, args []string, p printer) error {
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.streaming && !given["delay"] {
-		*delay = talkingModel
-	}
-	var err error
-	if o.delay, err = fakemodel.ParseDelay(*delay); err != nil {
-		return usageError{err}
+		o.text = talkingModel
 	}
 	if o.chats < 1 || o.updates < 1 || o.kills < 0 || *rounds < 1 || o.groups < 0 || o.groups > o.chats {
-		return usageError{errors.New("chats, updates and rounds are at least 1, and groups at most chats")}
+		return asUsage(errors.New("chats, updates and rounds are at least 1, and groups at most chats"))
 	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
-	}
-	b, err := newBench(ctx, f, p)
-	if err != nil {
+	if err := o.draw(); err != nil {
 		return err
 	}
-	defer b.close()
-	p.note("seed %d", o.seed)
 	if *rate {
 		if !given["updates"] {
 			o.updates = waitingUpdates
@@ -86,19 +73,12 @@ func telegramCommand(ctx context.Context, args []string, p printer) error {
 		if !given["sync"] {
 			o.sync = "interval"
 		}
-		return b.rateCommand(ctx, o, *rounds)
+		return rateCommand(ctx, f, o, *rounds, p)
 	}
 	limit := 2*o.span() + time.Duration(o.kills)*readyTime + o.drain + 5*time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
-	defer cancel()
-	r, err := b.telegramRun(ctx, o)
-	if err := b.tell(ctx, r, err); err != nil {
+	r, err := try(ctx, f, o.chance, limit, p, func(ctx context.Context, b *bench) (telegramReport, error) { return b.telegramRun(ctx, o) })
+	if err != nil {
 		return err
-	}
-	if len(r.Verdict.Violations) > 0 {
-		b.keep = true
-		r.stories().printSessions(p)
-		return errBroken
 	}
 	return r.missing()
 }
@@ -153,8 +133,6 @@ func (b *bench) telegramRun(ctx context.Context, o telegramOptions) (r telegramR
 	r.Took = time.Since(began)
 	return r, err
 }
-
-func runName(seed uint64) string { return "t" + strconv.FormatUint(seed%(36*36*36*36), 36) }
 
 func (t *telegramRun) config() daemon.Config {
 	return daemon.Config{Sync: t.o.sync, ModelURL: t.model.URL(), Telegram: &daemon.Telegram{

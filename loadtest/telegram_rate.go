@@ -54,12 +54,12 @@ type rateRound struct {
 }
 
 // rateCommand measures how fast updates come in that wait when the daemon starts.
-func (b *bench) rateCommand(ctx context.Context, o telegramOptions, rounds int) error {
+func rateCommand(ctx context.Context, f benchFlags, o telegramOptions, rounds int, p printer) error {
+	p.note("seed %d", o.seed)
 	limit := time.Duration(rounds) * (rateTime + time.Duration(o.updates)*time.Second/20 + shownTime + time.Minute)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
-	r, err := b.rates(ctx, o, rounds)
-	return b.tell(ctx, r, err)
+	return shown(ctx, f, p, func(ctx context.Context, b *bench) (rateReport, error) { return b.rates(ctx, o, rounds) })
 }
 
 func (b *bench) rates(ctx context.Context, o telegramOptions, rounds int) (rateReport, error) {

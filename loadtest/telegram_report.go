@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/chat"
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
@@ -42,36 +41,14 @@ type telegramReport struct {
 	journal  []store.Record
 }
 
-// telegramServer is what the fake Telegram has counted.
-type telegramServer struct {
-	Polls     int `json:"polls"`
-	Overlaps  int `json:"overlaps"` // polls that came while another one waited
-	Sent      int `json:"sent"`     // updates, repeated ones each time
-	Confirmed int `json:"confirmed"`
-	Pending   int `json:"pending"`
-	Messages  int `json:"messages"` // of the bot
-	Edits     int `json:"edits"`
-	Vain      int `json:"edits_in_vain"` // that would have changed nothing
-	Faults    int `json:"faults"`        // that were arranged, and happened
-	TooMany   int `json:"too_many"`
-	Exceeded  int `json:"limits_exceeded"` // by the strict measure, whether that was refused or not
-}
-
-func served(r faketelegram.Report) telegramServer {
-	return telegramServer{
-		Polls: r.Polls, Overlaps: r.Overlaps, Sent: r.Sent, Confirmed: r.Confirmed, Pending: r.Pending, Messages: r.Messages, Edits: r.Edits,
-		Vain: r.Unmodified, Faults: r.Faults, TooMany: r.TooMany, Exceeded: r.Violations.Sum(),
-	}
-}
-
 func answersOf(e envelope.Event) []string {
 	b, _ := e.Body.(turnv1.Completed)
 	return b.Answers
 }
 
-// stories tells the sessions of violations as kill does.
-func (r telegramReport) stories() killReport {
-	return killReport{Verdict: r.Verdict, Lives: r.Lives, Home: r.Home, journal: r.journal}
+// story tells what is broken.
+func (r telegramReport) story() story {
+	return story{Verdict: r.Verdict, Lives: r.Lives, Home: r.Home, Journal: r.journal}
 }
 
 const enoughUpdates = 1000 // from which on each thing has to have happened

@@ -20,62 +20,6 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
 
-func TestPeopleCauseAsManyUpdatesAsTheyAreTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := faketelegram.New(faketelegram.Options{})
-		defer fake.Close()
-		p, err := newPeople(fake, "t1", 3, 20, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		p.write(t.Context(), 403, 10*time.Second)
-		p.wait()
-		took := time.Since(began)
-		if n := fake.Report().Updates; n != 403 || p.done.Load() != 403 {
-			t.Errorf("%d updates, %d counted, want 403", n, p.done.Load())
-		}
-		if took < 5*time.Second || took > 30*time.Second {
-			t.Errorf("they took %s, and 10 s were meant", took)
-		}
-		n := map[chat.What]int{}
-		for _, s := range p.told() {
-			n[s.What]++
-			if s.Chat < 0 != (s.Session < "main.telegram.bot.0") && s.What != chat.Malformed {
-				t.Errorf("session %s of chat %d", s.Session, s.Chat)
-			}
-		}
-		if n[chat.Message] < 200 || n[chat.Command] == 0 || n[chat.Edit] == 0 || n[chat.Malformed] == 0 {
-			t.Errorf("said %v", n)
-		}
-		if len(p.groups()) != 5 {
-			t.Errorf("groups %v", p.groups())
-		}
-	})
-}
-
-func TestThePeopleOfOneSeedSayTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var said [2][]string
-		for i := range said {
-			fake := faketelegram.New(faketelegram.Options{})
-			p, err := newPeople(fake, "t1", 3, 1, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.write(t.Context(), 60, time.Minute)
-			p.wait()
-			for _, s := range p.told() {
-				said[i] = append(said[i], s.Text)
-			}
-			fake.Close()
-		}
-		if strings.Join(said[0], "\n") != strings.Join(said[1], "\n") {
-			t.Errorf("%q\n%q", said[0], said[1])
-		}
-	})
-}
-
 func TestTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := faketelegram.New(faketelegram.Options{})
@@ -163,7 +107,7 @@ func TestTelegramReport(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
-	if k := r.stories(); k.Verdict.Of(judge.Stuck) != 1 {
+	if k := r.story(); k.Verdict.Of(judge.Stuck) != 1 {
 		t.Errorf("%+v", k)
 	}
 }

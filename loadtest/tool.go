@@ -19,9 +19,6 @@ type toolFlags struct {
 }
 
 const (
-	// nowText has the fake model call a tool that does next to nothing, so that what is measured is the way there and back.
-	nowText = "!tool now {} what do you hear?"
-
 	goalTool = 2.5
 )
 
@@ -40,7 +37,7 @@ func parseTool(args []string, p printer) (toolFlags, error) {
 		return f, err
 	}
 	if err := f.check(); err != nil {
-		return f, usageError{err}
+		return f, asUsage(err)
 	}
 	return f, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,17 +15,15 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
-	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/store"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"
-	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
 func TestToolTurnsAreReportedBesideTheirFloors(t *testing.T) {
-	code, out, _ := scenario(t, "tool", "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--parked", "0", "--race", "0", "--json", "-")
+	code, out, _ := scenario(t, toolCommand, "--sessions", "1,4", "--sync", "interval", "--rounds", "1", "--warmup", "100ms", "--duration", "300ms", "--parked", "0", "--race", "0", "--json", "-")
 	var r toolReport
 	if err := decode(out, &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
@@ -38,21 +35,6 @@ func TestToolTurnsAreReportedBesideTheirFloors(t *testing.T) {
 	for _, l := range r.Turns.Lines {
 		if kinds(l.Shape) != want || l.Added.N == 0 || l.BusTurn.P50 == 0 || l.HTTP.P50 == 0 || l.Ratios.AddedBusP50 == 0 {
 			t.Errorf("shape %s, %+v", l.Shape, l)
-		}
-	}
-}
-
-func TestAMeasuredCallHasToSucceed(t *testing.T) {
-	rec := func(b envelope.Body) store.Record { return store.Record{Event: envelope.Event{Body: b}} }
-	for text, b := range map[string]envelope.Body{
-		"":                      callv1.Completed{Outcome: callv1.OK},
-		"denied: not today":     callv1.Denied{Reason: "not today"},
-		"outcome refused: away": callv1.Completed{Outcome: callv1.Refused, Content: "away"},
-		"refused: no such tool": turnv1.Stepped{Calls: []turnv1.Call{{Refusal: "no such tool"}}},
-	} {
-		err := callsFailed([]store.Record{rec(turnv1.Stepped{Calls: []turnv1.Call{{}}}), rec(b)})
-		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -70,7 +52,7 @@ func TestToolUsage(t *testing.T) {
 		{"--duration", "0"},
 		{"extra"},
 	} {
-		if code := run(t.Context(), append([]string{"tool"}, args...), strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+		if code := misused(t, toolCommand, args...); code != 2 {
 			t.Errorf("%q: exit %d, want 2", args, code)
 		}
 	}
@@ -118,25 +100,6 @@ func TestARaceHasOneWinner(t *testing.T) {
 	r.judge(journal, h)
 	if missed := missedOf(r.Goals); len(missed) != 0 {
 		t.Errorf("%+v", missed)
-	}
-}
-
-func missedOf(goals []result.Figure) (figures []string) {
-	for _, g := range goals {
-		if !g.Met {
-			figures = append(figures, g.Name)
-		}
-	}
-	return figures
-}
-
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -209,11 +172,7 @@ func TestGoroutinesAreCountedAtTheEndOfADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{dir: t.TempDir(), binary: self, p: printer{io.Discard, testWriter{t}}}
+	b := bareBench(t)
 	h, err := b.home("quit", "interval", m.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
 	"github.com/jetclaw/jetclaw/loadtest/result"
 )
 
@@ -36,7 +35,7 @@ func parseTurn(args []string, p printer) (turnFlags, error) {
 		return f, err
 	}
 	if err := f.check(); err != nil {
-		return f, usageError{err}
+		return f, asUsage(err)
 	}
 	return f, nil
 }
@@ -128,6 +127,3 @@ func cellsOf(sessions, syncs string) ([]cell, error) {
 	}
 	return out, nil
 }
-
-// logTail is the end of a daemon's log, for an error.
-func logTail(path string) string { return "the end of " + path + ":\n" + daemon.Tail(path, 3000) }

@@ -1,34 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/result"
 	"github.com/jetclaw/jetclaw/loadtest/stat"
 )
-
-// key is the cell in the id of a figure.
-func (c cell) key() string { return fmt.Sprintf(".%s.%d", c.Sync, c.Sessions) }
-
-func (c cell) String() string {
-	if c.Sessions == 1 {
-		return "1 session, " + c.Sync
-	}
-	return fmt.Sprintf("%d sessions, %s", c.Sessions, c.Sync)
-}
-
-// Parts of a cell's rounds.
-func addedMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
-	return func(s sample) time.Duration { return q(s.Added) }
-}
-
-func busMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
-	return func(s sample) time.Duration { return q(s.Bus.Answered) }
-}
-
-func p50(s stat.Spread) time.Duration { return s.P50 }
-func p99(s stat.Spread) time.Duration { return s.P99 }
 
 // beside gives a figure the added time of each round and the bus's.
 func (l turnLine) added(f result.Figure, q func(stat.Spread) time.Duration) result.Figure {
@@ -97,30 +74,15 @@ func (r dormantReport) fill(to *result.Result) {
 	}
 }
 
-// fillCompared has what is in question beside what it is compared with.
-func fillCompared(of, one, other string, lines []compared, to *result.Result) {
-	for _, l := range lines {
-		what := fmt.Sprintf(", %s, %s to %s", l.String(), one, other)
-		to.Figures = append(to.Figures,
-			result.Of(of+".turn_p50"+l.key(), "a turn, p50"+what, "ms", ms(l.One.Turn.P50)).Beside(ms(l.Other.Turn.P50)),
-			result.Of(of+".added_p50"+l.key(), "added to it, p50"+what, "ms", ms(l.One.Added.P50)).Beside(ms(l.Other.Added.P50)),
-			result.Of(of+".cpu"+l.key(), "CPU of a turn"+what, "ms", ms(l.One.CPU)).Beside(ms(l.Other.CPU)),
-			result.Of(of+".rate"+l.key(), l.String(), "turns/s", l.One.PerSecond).Beside(l.Other.PerSecond))
-	}
+func p50(s stat.Spread) time.Duration { return s.P50 }
+
+func p99(s stat.Spread) time.Duration { return s.P99 }
+
+// Parts of a cell's rounds.
+func addedMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
+	return func(s sample) time.Duration { return q(s.Added) }
 }
 
-func (r toolReport) fill(to *result.Result) {
-	to.Figures = append(to.Figures, r.Goals...)
-	if r.Turns != nil {
-		r.Turns.fillAs("tool", to)
-	}
-	if p := r.Parked; p != nil {
-		to.Figures = append(to.Figures,
-			result.Of("parked.each", "memory of a parked call", "B", p.RSSEach),
-			result.Of("parked.list", "the list of what is open, p50", "ms", ms(p.List.P50)),
-			result.Of("parked.answered", "a decision to its reply, p50", "ms", ms(p.Answered.P50)))
-	}
-	if x := r.Race; x != nil {
-		to.Figures = append(to.Figures, result.Of("race.took", "until the last decider was told", "ms", ms(x.Took)))
-	}
+func busMS(q func(stat.Spread) time.Duration) func(sample) time.Duration {
+	return func(s sample) time.Duration { return q(s.Bus.Answered) }
 }

@@ -131,8 +131,6 @@ func turnGoals(lines []turnLine) []result.Figure {
 		As("turn.cpu").In("ms", msOf(worst.rounds, func(s sample) time.Duration { return s.CPU })...))
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 func (r turnReport) print(p printer) {
 	p.say("A plain turn over HTTP with an instant fake model: medians of %d rounds, times in ms as p50/p99.", r.Rounds)
 	p.say("turn: POST to reply at the client. added: message stored to answer stored, less the model's own time.")
@@ -159,17 +157,4 @@ func (r turnReport) table(p printer) {
 		s := r.Lines[0].Shape
 		p.say("\nA turn (%.0f %% of them have this shape): %s", 100*s.Share, s)
 	}
-}
-
-func printGoals(p printer, goals []result.Figure) {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\nfigure\tgoal\tmeasured\t")
-	for _, g := range goals {
-		verdict := "missed"
-		if g.Met {
-			verdict = "met"
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", g.Name, g.Goal, g.Said, verdict)
-	}
-	_ = w.Flush()
 }

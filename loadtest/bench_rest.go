@@ -1,0 +1,5 @@
+package main
+
+import "time"
+
+const restPoll = time.Second

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/jetclaw/jetclaw/loadtest/result"
+)
+
+func printGoals(p printer, goals []result.Figure) {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nfigure\tgoal\tmeasured\t")
+	for _, g := range goals {
+		verdict := "missed"
+		if g.Met {
+			verdict = "met"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", g.Name, g.Goal, g.Said, verdict)
+	}
+	_ = w.Flush()
+}

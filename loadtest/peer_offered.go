@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+)
+
+// offered waits until the daemon knows what its server offers: it finds out beside its turns.
+func (b *bench) offered(ctx context.Context, h daemon.Home) error {
+	for patience := time.Now().Add(idlePatience); ; {
+		o, err := h.Run(ctx, b.binary, "mcp", "status", "--json")
+		if err != nil {
+			return err
+		}
+		var s struct {
+			Servers []struct {
+				Tools int `json:"tools"`
+			} `json:"servers"`
+		}
+		err = json.Unmarshal(o.Stdout, &s)
+		switch {
+		case o.Code != 0 || err != nil:
+			return errors.Join(fmt.Errorf("jetclaw mcp status: exit code %d\n%s", o.Code, o.Stderr), err)
+		case len(s.Servers) == 1 && s.Servers[0].Tools > 0:
+			return nil
+		case time.Now().After(patience) || !wait(ctx, idlePoll):
+			return fmt.Errorf("no tools of the server are offered: %s", o.Stdout)
+		}
+	}
+}
+
+const idlePatience = 30 * time.Second
+
+const idlePoll = 100 * time.Millisecond
+
+const echoed = "do you hear me?"

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/result"
+)
+
+func (r replayReport) fill(to *result.Result) {
+	to.Rounds, to.Figures = len(r.Rounds), append(to.Figures, r.Goals...)
+	reindexed := each(r.Rounds, func(x replayRound) float64 { return x.Index.Rate })
+	raw := each(r.Rounds, func(x replayRound) float64 { return x.Ordered.PerSecond })
+	to.Figures = append(to.Figures,
+		result.Of("replay.events", "events of the journal", "", float64(r.Events)),
+		result.Of("replay.reindex", "sessions reindex", "events/s", reindexed...).Beside(raw...),
+		result.Of("replay.explain_alone", "explain without a daemon", "ms", r.every(func(x replayRound) []time.Duration { return x.Alone })...))
+}

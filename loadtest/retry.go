@@ -1,0 +1,5 @@
+package main
+
+import "time"
+
+const retryMin = 10 * time.Millisecond
