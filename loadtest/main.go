@@ -41,6 +41,23 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/jetclaw/jetclaw/loadtest/child"
+	"github.com/jetclaw/jetclaw/loadtest/console"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/bridge"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/chaos"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/cluster"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/kill"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/mcp"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/model"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/prober"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/replay"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/report"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/sizes"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/soak"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/start"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/telegram"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/turn"
 )
 
 const usage = `usage: go run ./loadtest COMMAND [flags]
@@ -78,40 +95,40 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		_, _ = io.WriteString(errOut, usage)
 		return 2
 	}
-	p, name, rest := printer{out: out, err: errOut}, args[0], args[1:]
+	p, name, rest := console.Printer{Out: out, Err: errOut}, args[0], args[1:]
 	if do := commands()[name]; do != nil {
-		return code(p, name, do(ctx, rest, p))
+		return console.Code(p, name, do(ctx, rest, p))
 	}
-	if ok, err := serveChild(ctx, name, rest, in, out, errOut); ok {
-		return code(p, name, err)
+	if ok, err := child.Serve(ctx, name, rest, in, out, errOut); ok {
+		return console.Code(p, name, err)
 	}
 	switch name {
 	case "help", "-h", "--help":
 		_, _ = io.WriteString(out, usage)
 		return 0
 	}
-	return code(p, name, asUsage(fmt.Errorf("unknown command %q\n%s", name, usage)))
+	return console.Code(p, name, console.Usage(fmt.Errorf("unknown command %q\n%s", name, usage)))
 }
 
 // commands are those for people; the others are for this program's own children.
-func commands() map[string]command {
-	return map[string]command{
-		"turn":      turnCommand,
-		"tool":      toolCommand,
-		"start":     startCommand,
-		"kill":      killCommand,
-		"power":     powerCommand,
-		"clock":     clockCommand,
-		"telegram":  telegramCommand,
-		"replay":    replayCommand,
-		"mcp":       mcpCommand,
-		"bridge":    bridgeCommand,
-		"cluster":   clusterCommand,
-		"chaos":     chaosCommand,
-		"sizes":     sizesCommand,
-		"report":    reportCommand,
-		"prober":    proberCommand,
-		"soak":      soakCommand,
-		"fakemodel": modelCommand,
+func commands() map[string]console.Command {
+	return map[string]console.Command{
+		"turn":      turn.Command,
+		"tool":      turn.ToolCommand,
+		"start":     start.Command,
+		"kill":      kill.Command,
+		"power":     kill.PowerCommand,
+		"clock":     kill.ClockCommand,
+		"telegram":  telegram.Command,
+		"replay":    replay.Command,
+		"mcp":       mcp.Command,
+		"bridge":    bridge.Command,
+		"cluster":   cluster.Command,
+		"chaos":     chaos.Command,
+		"sizes":     sizes.Command,
+		"report":    report.Command,
+		"prober":    prober.Command,
+		"soak":      soak.Command,
+		"fakemodel": model.Command,
 	}
 }

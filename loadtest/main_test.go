@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/jetclaw/jetclaw/loadtest/standin"
 )
 
 // The test binary is also the program of the steps of a report.
@@ -12,7 +14,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "start" {
 		main()
 	}
-	standInTests(m)
+	standin.Main(m)
 }
 
 func TestUsage(t *testing.T) {

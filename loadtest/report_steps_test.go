@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/scenario/report"
+	"github.com/jetclaw/jetclaw/loadtest/standin"
 )
 
 // Every step is a command line that can be carried out.
 func TestStepsOfTheReport(t *testing.T) {
-	for _, s := range steps() {
-		for _, line := range []string{s.full, s.quick} {
+	for _, s := range report.Steps() {
+		for _, line := range []string{s.Full, s.Quick} {
 			var notes bytes.Buffer
 			code := run(t.Context(), append(strings.Fields(line), "extra"), strings.NewReader(""), io.Discard, &notes)
 			if code != 2 || !strings.Contains(notes.String(), `unexpected argument "extra"`) {
@@ -27,7 +29,7 @@ func TestStepsOfTheReport(t *testing.T) {
 // A step is carried out by this program as a process of its own.
 func TestReportRunsItsSteps(t *testing.T) {
 	dir := t.TempDir()
-	code, out, notes := scenario(t, reportCommand, "--quick", "--only", "start", "--out", dir)
+	code, out, notes := standin.Run(t, report.Command, "--quick", "--only", "start", "--out", dir)
 	if code != 0 || !strings.Contains(out, "| `jetclaw version`: CPU | ≤ 100 ms |") || strings.Contains(out, "not measured") {
 		t.Errorf("exit %d, %s\n%s", code, out, notes)
 	}

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/cluster"
+	"github.com/jetclaw/jetclaw/loadtest/console"
+	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/result"
+)
+
+// Bench is what every scenario stands on: a temporary directory and a binary.
+type Bench struct {
+	Dir    string
+	Binary string
+	Keep   bool
+	to     *output
+	P      console.Printer
+}
+
+type Flags struct {
+	Binary *string
+	keep   *bool
+	output *output
+}
+
+func AddFlags(fs *flag.FlagSet) Flags {
+	return Flags{
+		Binary: fs.String("binary", "", "a built jetclaw; default: build ./cmd/jetclaw"),
+		keep:   fs.Bool("keep", false, "keep the temporary directory with homes and logs"),
+		output: addOutput(fs),
+	}
+}
+
+// MeasureFlags are those of every command that measures in rounds.
+type MeasureFlags struct {
+	Bench  Flags
+	Rounds int
+	Timing Timing
+	Strict bool
+}
+
+// Add begins a command's flags; usual is how long its measurements take, none says what there is with no rounds.
+func (f *MeasureFlags) Add(fs *flag.FlagSet, usual Timing, none string) {
+	f.Bench = AddFlags(fs)
+	fs.IntVar(&f.Rounds, "rounds", 3, "of all that is compared, in turn; the report has medians"+none)
+	fs.DurationVar(&f.Timing.Warmup, "warmup", usual.Warmup, "of each measurement")
+	fs.DurationVar(&f.Timing.Duration, "duration", usual.Duration, "of each measurement")
+	if usual.PerSession > 0 {
+		fs.IntVar(&f.Timing.PerSession, "per-session", usual.PerSession, "turns until a session is replaced by a new one")
+	}
+	AddStrict(fs, &f.Strict)
+}
+
+func AddStrict(fs *flag.FlagSet, strict *bool) {
+	fs.BoolVar(strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
+}
+
+// UsualTiming is that of turns.
+func UsualTiming() Timing {
+	return Timing{Warmup: time.Second, Duration: 4 * time.Second, PerSession: 20}
+}
+
+// Measured is a whole command that has a bench: what do has come to is told.
+func Measured[R Report](ctx context.Context, f Flags, strict bool, p console.Printer, do func(context.Context, *Bench) (R, error)) error {
+	b, err := New(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	r, err := do(ctx, b)
+	return b.conclude(ctx, strict, r, err)
+}
+
+// Shown is a whole command that has a bench and promises nothing: what do has come to is told.
+func Shown[R Told](ctx context.Context, f Flags, p console.Printer, do func(context.Context, *Bench) (R, error)) error {
+	b, err := New(ctx, f, p)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	r, err := do(ctx, b)
+	return b.Tell(ctx, r, err)
+}
+
+const (
+	buildTime = 10 * time.Minute
+	ReadyTime = 30 * time.Second
+	StopTime  = 30 * time.Second
+)
+
+func New(ctx context.Context, f Flags, p console.Printer) (*Bench, error) {
+	dir, err := os.MkdirTemp("", "jetclaw-loadtest-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{Dir: dir, Binary: *f.Binary, Keep: *f.keep, to: f.output, P: p}
+	if b.Binary == "" {
+		p.Note("building jetclaw …")
+		ctx, cancel := context.WithTimeout(ctx, buildTime)
+		defer cancel()
+		if b.Binary, err = daemon.Build(ctx, dir); err != nil {
+			b.Close()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// NATS is a nats-server: the given one, or it is built.
+func (b *Bench) NATS(ctx context.Context, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	b.P.Note("building nats-server …")
+	return cluster.BuildNATS(ctx, b.Dir)
+}
+
+// Close removes everything, unless it is to be kept.
+func (b *Bench) Close() {
+	if b.Keep {
+		b.P.Note("kept: %s", b.Dir)
+		return
+	}
+	_ = os.RemoveAll(b.Dir)
+}
+
+// Told is what a command has come to, as it is printed.
+type Told interface {
+	Print(p console.Printer)
+	Fill(r *result.Result) // with figures, and what there are pictures of
+}
+
+// Tell prints what a command has come to. err says why it came to nothing: what lies in the directory then may tell more.
+func (b *Bench) Tell(ctx context.Context, r Told, err error) error {
+	if err != nil {
+		b.Keep = true
+		return err
+	}
+	return b.to.tell(ctx, r, b.P)
+}
+
+// Report is what a command has come to that has goals.
+type Report interface {
+	Told
+
+	All() []result.Figure
+	Promises() []result.Figure // those that no machine is too slow for
+}
+
+// conclude is the end of a command: it prints the report, and says whether a promise was broken or, if strict, a goal missed.
+func (b *Bench) conclude(ctx context.Context, strict bool, r Report, err error) error {
+	if err := b.Tell(ctx, r, err); err != nil {
+		return err
+	}
+	missed := func(g result.Figure) bool { return !g.Met }
+	if slices.ContainsFunc(r.Promises(), missed) {
+		b.Keep = true
+		return console.ErrBroken
+	}
+	if strict && slices.ContainsFunc(r.All(), missed) {
+		return console.ErrBroken
+	}
+	return nil
+}
+
+// Running is a daemon that answers.
+type Running struct {
+	daemon.Home
+	*daemon.Process
+	ReadyAfter time.Duration
+	Token      string
+}
+
+// Home makes a home; name is unique in the bench.
+func (b *Bench) Home(name, sync, modelURL string) (daemon.Home, error) {
+	return b.HomeOf(name, daemon.Config{Sync: sync, ModelURL: modelURL})
+}
+
+// HomeOf makes a home that listens on a free port.
+func (b *Bench) HomeOf(name string, c daemon.Config) (daemon.Home, error) {
+	var err error
+	if c.Listen, err = daemon.FreeAddress(); err != nil {
+		return daemon.Home{}, err
+	}
+	return daemon.NewHome(filepath.Join(b.Dir, name), c)
+}
+
+// Start runs the daemon on a home and waits until it answers.
+func (b *Bench) Start(ctx context.Context, h daemon.Home) (*Running, error) {
+	p, err := daemon.Start(b.Binary, h)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{Home: h, Process: p}
+	ctx, cancel := context.WithTimeoutCause(ctx, ReadyTime, errors.New("it had its time"))
+	defer cancel()
+	at, err := p.Ready(ctx, h)
+	if err == nil {
+		r.ReadyAfter = at.Sub(p.Started)
+		r.Token, err = h.Token()
+	}
+	if err != nil {
+		p.Kill()
+		return nil, fmt.Errorf("start on %s: %w", h.Dir, err)
+	}
+	return r, nil
+}
+
+func (r *Running) Client(conns int) *client.Client { return client.New(r.URL(), r.Token, conns) }

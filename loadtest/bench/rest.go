@@ -1,0 +1,5 @@
+package bench
+
+import "time"
+
+const RestPoll = time.Second

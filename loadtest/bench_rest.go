@@ -1,5 +1,0 @@
-package main
-
-import "time"
-
-const restPoll = time.Second

@@ -1,0 +1,3 @@
+package exchange
+
+const FillParallel = 64

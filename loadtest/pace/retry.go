@@ -1,0 +1,5 @@
+package pace
+
+import "time"
+
+const RetryMin = 10 * time.Millisecond

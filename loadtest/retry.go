@@ -1,5 +1,0 @@
-package main
-
-import "time"
-
-const retryMin = 10 * time.Millisecond

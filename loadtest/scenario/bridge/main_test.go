@@ -1,0 +1,9 @@
+package bridge
+
+import (
+	"testing"
+
+	"github.com/jetclaw/jetclaw/loadtest/standin"
+)
+
+func TestMain(m *testing.M) { standin.Main(m) }

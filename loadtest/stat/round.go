@@ -1,0 +1,31 @@
+package stat
+
+import (
+	"time"
+)
+
+// MSOf are the milliseconds of one duration of each round.
+func MSOf[R any](rounds []R, of func(R) time.Duration) []float64 {
+	return Each(rounds, func(r R) float64 { return MS(of(r)) })
+}
+
+// AllMS are durations as a figure has them.
+func AllMS(all ...time.Duration) []float64 { return Each(all, MS) }
+
+// Merged adds up what the rounds have counted.
+func Merged[R any](rounds []R, of func(R) Histogram) (h Histogram) {
+	for _, r := range rounds {
+		h.Merge(of(r))
+	}
+	return h
+}
+
+func Each[A, B any](from []A, f func(A) B) []B {
+	out := make([]B, 0, len(from))
+	for _, a := range from {
+		out = append(out, f(a))
+	}
+	return out
+}
+
+func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
