@@ -1,3 +1,4 @@
+// Package approval has calls wait for a person, and is that person: on the bus, as the command line is.
 package approval
 
 import (

@@ -1,3 +1,5 @@
+// Package bench is what every scenario stands on: a temporary directory, a built jetclaw, daemons that are started on homes, and an output
+// for what was measured.
 package bench
 
 import (

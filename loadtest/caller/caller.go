@@ -1,3 +1,4 @@
+// Package caller is an MCP client of jetclaw (jetclaw mcp serve), over stdio and HTTP, beside one of a bare server of the SDK.
 package caller
 
 import (

@@ -1,3 +1,4 @@
+// Package child is what loadtest is when it starts itself: a floor's server, or the fake MCP server, in a process of its own.
 package child
 
 import (

@@ -1,3 +1,4 @@
+// Package console is what every command of loadtest has to do with its caller: flags, what it prints, and its exit code.
 package console
 
 import (

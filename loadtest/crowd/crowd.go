@@ -1,3 +1,5 @@
+// Package crowd is many senders over HTTP that do not mind a daemon that dies, each in a role: some only talk, others steer, interrupt, stop,
+// or have tools called. What they have seen is evidence for package judge.
 package crowd
 
 import (

@@ -1,3 +1,5 @@
+// Package exchange is a closed loop of plain turns over HTTP: who sends waits for the answer and sends again. It says what these turns cost,
+// and compares two readings that were taken of one run.
 package exchange
 
 import (

@@ -1,3 +1,4 @@
+// Package pace waits, and does many things a few at a time; both end with their context.
 package pace
 
 import (

@@ -1,3 +1,4 @@
+// Package peer is the fake MCP server of a run, as jetclaw's configuration has it, and as a bare client of the SDK finds it.
 package peer
 
 import (

@@ -1,3 +1,4 @@
+// Package people writes in the chats of a fake Telegram, and remembers what was said: evidence for package chat.
 package people
 
 import (

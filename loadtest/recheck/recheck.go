@@ -1,3 +1,4 @@
+// Package recheck has jetclaw replay the journal that a run has left: would today's machines decide all of its events as they were decided?
 package recheck
 
 import (

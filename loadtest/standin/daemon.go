@@ -1,3 +1,5 @@
+// Package standin is the smallest daemon that keeps jetclaw's promises, so that scenarios are tested without the product and with a known
+// bug (STANDIN_BUG). A package whose tests carry out scenarios has Main as its TestMain: its test binary is then that daemon, too.
 package standin
 
 import (

@@ -1,3 +1,5 @@
+// Package trial is what all runs share that are to break jetclaw: a seed, a limit of time, the lives of a daemon that is killed, and the story
+// of what was broken. A scenario begins with Try, and hands back a Tried.
 package trial
 
 import (

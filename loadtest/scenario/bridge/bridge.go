@@ -1,3 +1,5 @@
+// Package bridge measures what MCP clients of jetclaw get: calls and waiting for events, beside a bare server of the SDK; start, memory, many
+// sessions, clients that read nothing; and whether a client is told everything once after the daemon was killed.
 package bridge
 
 import (

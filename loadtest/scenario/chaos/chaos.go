@@ -1,3 +1,5 @@
+// Package chaos runs three NATS servers and several processes of every service while people write and decide, has whatever go wrong that can,
+// and judges everything that is left.
 package chaos
 
 import (

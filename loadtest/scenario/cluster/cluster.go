@@ -1,3 +1,5 @@
+// Package cluster measures turns on three NATS servers with every service a process of its own, by workers and copies, and how long a
+// fail-over takes.
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// Package kill ends a daemon under load in whatever way (kill), cuts the power of its disk or fills that (power), or steps the clocks of two
+// processes (clock), and judges what is left: is anything lost, doubled, out of order or stuck?
 package kill
 
 import (

@@ -1,3 +1,5 @@
+// Package mcp measures what a call of an MCP server's tool costs, beside a bare call of the SDK; what servers cost that nobody uses, and dead
+// ones; and the commands that look at them.
 package mcp
 
 import (

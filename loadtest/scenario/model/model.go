@@ -1,3 +1,4 @@
+// Package model serves the fake model to whoever wants to try jetclaw without a provider.
 package model
 
 import (

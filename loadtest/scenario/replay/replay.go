@@ -1,3 +1,4 @@
+// Package replay measures how fast a big journal is folded, checked and indexed again, beside the floor, and the tools of an operator on it.
 package replay
 
 import (

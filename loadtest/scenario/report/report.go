@@ -1,3 +1,4 @@
+// Package report carries out the scenarios of the design's table, each as a process of its own, and writes RESULTS.md.
 package report
 
 import (

@@ -1,3 +1,5 @@
+// Package sizes measures what sessions cost that lie on the disk, beside a bare server that opens the same store, and puts on paper what many
+// more would cost.
 package sizes
 
 import (

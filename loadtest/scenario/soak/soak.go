@@ -1,3 +1,4 @@
+// Package soak has a daemon work steadily for long, with work of all kinds: does anything in it grow without end?
 package soak
 
 import (

@@ -1,3 +1,4 @@
+// Package start measures the start of a daemon, its idle memory, short commands, and its memory after many turns.
 package start
 
 import (

@@ -1,3 +1,5 @@
+// Package telegram has many people write in the chats of a fake Telegram that fails, while the daemon is killed: is each message answered
+// once, in order, whole, within the limits? Or it measures how fast waiting updates come in.
 package telegram
 
 import (

@@ -1,3 +1,5 @@
+// Package turn measures turns: plain ones (turn; with a history, or beside dormant sessions), and with a tool call (tool), of which many
+// wait for a person, or one is decided by a thousand at once. All beside the floor of the same machine.
 package turn
 
 import (
