@@ -42,8 +42,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/jetclaw/jetclaw/loadtest/child"
-	"github.com/jetclaw/jetclaw/loadtest/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/child"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
 	"github.com/jetclaw/jetclaw/loadtest/scenario/bridge"
 	"github.com/jetclaw/jetclaw/loadtest/scenario/chaos"
 	"github.com/jetclaw/jetclaw/loadtest/scenario/cluster"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/standin"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
 )
 
 // The test binary is also the program of the steps of a report.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 	"github.com/jetclaw/jetclaw/loadtest/scenario/report"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
 )
 
 // Every step is a command line that can be carried out.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/jetclaw/jetclaw/loadtest/caller"
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/marker"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/user/caller"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 )
 
 // caughtUp is a client that polls while the daemon is killed and started again, and then is told of messages.

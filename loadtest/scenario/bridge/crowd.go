@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
 )
 
 // crowded is a server over HTTP with many sessions, each of which has a stream open for what it may be told.

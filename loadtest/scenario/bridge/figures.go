@@ -1,8 +1,8 @@
 package bridge
 
 import (
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 )
 
 func (r report) Fill(to *result.Result) {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/jetclaw/jetclaw/loadtest/caller"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/user/caller"
 )
 
 // startCost is what a client waits for when it starts the server, and what the server costs then.

@@ -9,15 +9,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/caller"
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
-	"github.com/jetclaw/jetclaw/loadtest/marker"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/peer"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
-	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/fake/peer"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/product/store"
+	"github.com/jetclaw/jetclaw/loadtest/user/caller"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 )
 
 // waitCost is from the moment at which the bus has stored a message, by its own clock, to that at which a client that waits for it has

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/loadtest/approval"
-	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/user/approval"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 )
 

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
 )
 
 // doors are the HTTP channels of several processes: whoever comes goes through any of them, as behind a balancer.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/jetclaw/jetclaw/loadtest/cluster"
-	"github.com/jetclaw/jetclaw/loadtest/wire"
+	"github.com/jetclaw/jetclaw/loadtest/fault/wire"
+	"github.com/jetclaw/jetclaw/loadtest/product/cluster"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 

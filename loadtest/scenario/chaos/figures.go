@@ -1,8 +1,8 @@
 package chaos
 
 import (
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/trial"
+	"github.com/jetclaw/jetclaw/loadtest/bench/trial"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
 func (r report) Fill(to *result.Result) {

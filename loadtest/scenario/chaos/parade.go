@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/cluster"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/product/cluster"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
 )
 
 // parade lets one fault come after the other, several at a time, as a seed says; and it is whoever looks after the processes: what

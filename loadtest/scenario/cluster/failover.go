@@ -10,12 +10,12 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/cluster"
-	"github.com/jetclaw/jetclaw/loadtest/crowd"
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
-	"github.com/jetclaw/jetclaw/loadtest/store"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/product/cluster"
+	"github.com/jetclaw/jetclaw/loadtest/product/store"
+	"github.com/jetclaw/jetclaw/loadtest/user/crowd"
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 

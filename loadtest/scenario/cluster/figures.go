@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 )
 
 const goalFailover = 5 * time.Second // AckWait

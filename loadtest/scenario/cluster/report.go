@@ -5,9 +5,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
 )
 
 // report is what --json prints. Durations are in nanoseconds; fields are only added.

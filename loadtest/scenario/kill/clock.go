@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/clock"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fault/clock"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
 )
 
 // clockOptions are those of a run in which clocks are stepped.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
 )
 
 // live lets the daemon live for a random time from when enough turns are in flight, and then until enough are again; now

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
 )
 
 func TestKillWithEverythingThatPeopleDo(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/disk"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/trial"
+	"github.com/jetclaw/jetclaw/loadtest/fault/disk"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/trial"
 )
 
 // powerOptions are those of the disk.

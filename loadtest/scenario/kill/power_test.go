@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/crowd"
-	"github.com/jetclaw/jetclaw/loadtest/disk"
+	"github.com/jetclaw/jetclaw/loadtest/bench/trial"
+	"github.com/jetclaw/jetclaw/loadtest/fault/disk"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/trial"
+	"github.com/jetclaw/jetclaw/loadtest/user/crowd"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 )

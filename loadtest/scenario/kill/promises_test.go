@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
 )
 
 func killArgs(more ...string) []string {

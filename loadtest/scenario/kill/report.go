@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/crowd"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/recheck"
+	"github.com/jetclaw/jetclaw/loadtest/bench/trial"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/recheck"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
-	"github.com/jetclaw/jetclaw/loadtest/store"
-	"github.com/jetclaw/jetclaw/loadtest/trial"
+	"github.com/jetclaw/jetclaw/loadtest/product/store"
+	"github.com/jetclaw/jetclaw/loadtest/user/crowd"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/crowd"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/user/crowd"
 )
 
 func TestKillDuringToolCalls(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
 )
 
 // Command serves the fake model until it is interrupted.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
 )
 
 // flags are those of the command prober.

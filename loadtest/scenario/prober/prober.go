@@ -25,8 +25,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 )
 
 // Kind is a sort of failure.

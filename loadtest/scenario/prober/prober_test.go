@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
 )
 
 func received(cursor, prev uint64, id, text string) client.Event {

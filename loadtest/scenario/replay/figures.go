@@ -3,8 +3,8 @@ package replay
 import (
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 )
 
 func (r report) Fill(to *result.Result) {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
-	"github.com/jetclaw/jetclaw/loadtest/floor"
-	"github.com/jetclaw/jetclaw/loadtest/recheck"
+	"github.com/jetclaw/jetclaw/loadtest/bench/recheck"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/figure/floor"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
 )
 
 // round is one round: every figure beside the floor of the same minutes.

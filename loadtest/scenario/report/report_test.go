@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

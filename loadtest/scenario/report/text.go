@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 	"github.com/jetclaw/jetclaw/loadtest/scenario/sizes"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
 // assumed is what the paper takes for granted of how people use it.

@@ -14,12 +14,12 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
-	"github.com/jetclaw/jetclaw/loadtest/floor"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/figure/floor"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
 	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/floor"
-	"github.com/jetclaw/jetclaw/loadtest/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/floor"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
 // linear is a result of homes in which everything grows by the line.

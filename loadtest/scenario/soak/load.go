@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/loadtest/approval"
-	"github.com/jetclaw/jetclaw/loadtest/caller"
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/crowd"
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
-	"github.com/jetclaw/jetclaw/loadtest/marker"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/user/approval"
+	"github.com/jetclaw/jetclaw/loadtest/user/caller"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/crowd"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/recheck"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/standin"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/bench/recheck"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
 // soakOf has readings of a run of an hour, a turn a second, of which of gives the memory.

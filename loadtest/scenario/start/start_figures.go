@@ -1,6 +1,6 @@
 package start
 
-import "github.com/jetclaw/jetclaw/loadtest/result"
+import "github.com/jetclaw/jetclaw/loadtest/figure/result"
 
 func (r startReport) Fill(to *result.Result) {
 	to.Figures = append(to.Figures, r.Goals...)

@@ -12,14 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/chat"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
-	"github.com/jetclaw/jetclaw/loadtest/people"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/judge/chat"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/user/people"
 )
 
 func TestTrouble(t *testing.T) {

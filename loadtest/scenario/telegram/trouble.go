@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/people"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/user/people"
 )
 
 const (

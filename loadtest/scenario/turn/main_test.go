@@ -3,7 +3,7 @@ package turn
 import (
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/standin"
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
 )
 
 func TestMain(m *testing.M) { standin.Main(m) }

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/loadtest/approval"
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/client"
-	"github.com/jetclaw/jetclaw/loadtest/daemon"
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
-	"github.com/jetclaw/jetclaw/loadtest/marker"
-	"github.com/jetclaw/jetclaw/loadtest/pace"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/product/daemon"
+	"github.com/jetclaw/jetclaw/loadtest/user/approval"
+	"github.com/jetclaw/jetclaw/loadtest/user/client"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 )
 
 // parkedOptions of one run.

@@ -1,8 +1,8 @@
 package turn
 
 import (
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 )
 
 func (r toolReport) Fill(to *result.Result) {

@@ -3,9 +3,9 @@ package turn
 import (
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
 )
 
 // beside gives a figure the added time of each round and the bus's.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/loadtest/bench"
-	"github.com/jetclaw/jetclaw/loadtest/console"
-	"github.com/jetclaw/jetclaw/loadtest/exchange"
-	"github.com/jetclaw/jetclaw/loadtest/floor"
-	"github.com/jetclaw/jetclaw/loadtest/result"
-	"github.com/jetclaw/jetclaw/loadtest/stat"
+	"github.com/jetclaw/jetclaw/loadtest/bench/console"
+	"github.com/jetclaw/jetclaw/loadtest/figure/floor"
+	"github.com/jetclaw/jetclaw/loadtest/figure/result"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+	"github.com/jetclaw/jetclaw/loadtest/user/exchange"
 )
 
 // turnReport is what --json prints. Durations are in nanoseconds; fields are only added.

@@ -1,0 +1,17 @@
+package result
+
+import (
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
+)
+
+// MeasuredCurve and floorCurve are the two sides of a distribution.
+func MeasuredCurve(h stat.Histogram) Curve { return Curve{Name: "measured", Hist: h} }
+
+func FloorCurve(name string, h stat.Histogram) Curve {
+	return Curve{Name: name, Floor: true, Hist: h}
+}
+
+// Counted is a count that has to be nothing.
+func Counted(id, what string, n int) Figure {
+	return Goal(what, "0", Number(float64(n)), n == 0).As(id).In("", float64(n))
+}

@@ -1,9 +1,0 @@
-package peer_test
-
-import (
-	"testing"
-
-	"github.com/jetclaw/jetclaw/loadtest/standin"
-)
-
-func TestMain(m *testing.M) { standin.Main(m) }
