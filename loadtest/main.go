@@ -1,37 +1,3 @@
-// Command loadtest measures jetclaw from outside and tries to break it.
-//
-//	go run ./loadtest turn       what a plain turn costs, beside the floor of the same machine; with --history in sessions
-//	                             that have a past, with --dormant beside many that sleep
-//	go run ./loadtest tool       what a turn with a tool call costs, beside the floor; what thousands of approvals cost that wait
-//	                             for a person; whether one of a thousand simultaneous answers to one of them wins
-//	go run ./loadtest start      start, idle memory, short commands, memory after many turns
-//	go run ./loadtest kill       SIGKILL at random instants while clients keep sending: what is lost, doubled, stuck? With
-//	                             --mix all also during stops, steering, interruptions, fallbacks and compactions; with
-//	                             --mix tools during tool calls
-//	go run ./loadtest power      the same with the power of the disk cut: what was not synced is gone (Linux, root, /dev/fuse)
-//	go run ./loadtest clock      the clocks of two processes are stepped an hour forth and back under load
-//	go run ./loadtest telegram   many chats of a fake Telegram that fails, and SIGKILLs: is each message answered once, in order, whole,
-//	                             within the limits? With --rate how fast waiting updates come in, beside the floor
-//	go run ./loadtest replay     how fast a big journal is folded, checked and indexed again, beside the floor; how long the
-//	                             tools of an operator take on it
-//	go run ./loadtest mcp        what a call of an MCP server's tool costs, beside a bare call of the protocol's SDK; what servers cost that
-//	                             nobody uses, and dead ones; what looking at them costs
-//	go run ./loadtest bridge     what MCP clients of jetclaw get (jetclaw mcp serve): calls and waiting for events, beside a bare server of the
-//	                             SDK; its start and memory, with many sessions and with clients that read nothing; whether a client
-//	                             is told everything, once and in order, after the daemon was killed
-//	go run ./loadtest cluster    three NATS servers and every service a process of its own: turns a second by workers and copies, fail-over
-//	go run ./loadtest chaos      three NATS servers, two processes of every service, and whatever can go wrong with processes and networks:
-//	                             is anything lost, doubled, out of order, executed twice or stuck?
-//	go run ./loadtest soak       steady work of all kinds for long: does memory, disk, or anything else grow without end? By the slope
-//	                             after the warm-up
-//	go run ./loadtest sizes      what sessions cost that lie on the disk: memory, disk, the next start; beside a bare server
-//	go run ./loadtest report     all figures of the design's table and a paper of what sessions cost, into loadtest/RESULTS.md
-//	go run ./loadtest prober     writes to a running jetclaw for ever, waits, reads and checks; serves what it finds as metrics
-//	go run ./loadtest fakemodel  a server for OpenAI's and Anthropic's clients that repeats what it is told
-//
-// It builds cmd/jetclaw, runs it on temporary homes with a fake model, talks to it over HTTP and its bus on loopback only, and
-// judges by what it sees there and by the journal that a stopped daemon leaves. It imports no service.
-// Every scenario ends by itself; it exits 1 when a promise was broken, 2 when it was called wrongly.
 package main
 
 import (

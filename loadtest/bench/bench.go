@@ -5,7 +5,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,55 +22,13 @@ import (
 type Bench struct {
 	Dir    string
 	Binary string
-	Keep   bool
-	to     *output
+	Keep   bool // the directory, when it is closed
 	P      console.Printer
+
+	to *output
 }
 
-type Flags struct {
-	Binary *string
-	keep   *bool
-	output *output
-}
-
-func AddFlags(fs *flag.FlagSet) Flags {
-	return Flags{
-		Binary: fs.String("binary", "", "a built jetclaw; default: build ./cmd/jetclaw"),
-		keep:   fs.Bool("keep", false, "keep the temporary directory with homes and logs"),
-		output: addOutput(fs),
-	}
-}
-
-// MeasureFlags are those of every command that measures in rounds.
-type MeasureFlags struct {
-	Bench  Flags
-	Rounds int
-	Timing Timing
-	Strict bool
-}
-
-// Add begins a command's flags; usual is how long its measurements take, none says what there is with no rounds.
-func (f *MeasureFlags) Add(fs *flag.FlagSet, usual Timing, none string) {
-	f.Bench = AddFlags(fs)
-	fs.IntVar(&f.Rounds, "rounds", 3, "of all that is compared, in turn; the report has medians"+none)
-	fs.DurationVar(&f.Timing.Warmup, "warmup", usual.Warmup, "of each measurement")
-	fs.DurationVar(&f.Timing.Duration, "duration", usual.Duration, "of each measurement")
-	if usual.PerSession > 0 {
-		fs.IntVar(&f.Timing.PerSession, "per-session", usual.PerSession, "turns until a session is replaced by a new one")
-	}
-	AddStrict(fs, &f.Strict)
-}
-
-func AddStrict(fs *flag.FlagSet, strict *bool) {
-	fs.BoolVar(strict, "strict", false, "exit 1 when a figure misses its goal, not only when a promise is broken")
-}
-
-// UsualTiming is that of turns.
-func UsualTiming() Timing {
-	return Timing{Warmup: time.Second, Duration: 4 * time.Second, PerSession: 20}
-}
-
-// Measured is a whole command that has a bench: what do has come to is told.
+// Measured is a whole command that has a bench and goals: what do has come to is told, and it is an error when it breaks a promise.
 func Measured[R Report](ctx context.Context, f Flags, strict bool, p console.Printer, do func(context.Context, *Bench) (R, error)) error {
 	b, err := New(ctx, f, p)
 	if err != nil {
@@ -93,12 +50,17 @@ func Shown[R Told](ctx context.Context, f Flags, p console.Printer, do func(cont
 	return b.Tell(ctx, r, err)
 }
 
+// How long things may take, or need.
 const (
 	buildTime = 10 * time.Minute
-	ReadyTime = 30 * time.Second
-	StopTime  = 30 * time.Second
+	ReadyTime = 30 * time.Second // of a daemon, from exec
+	StopTime  = 30 * time.Second // of a process, from SIGTERM
+	IdleTime  = 3 * time.Second  // until the memory of a start-up is given back
+	CalmTime  = 30 * time.Second // after turns, until the daemon counts itself as idle and gives memory back
+	RestPoll  = time.Second      // between two looks at whether all is at rest
 )
 
+// New makes the directory and, where no binary is given, builds it.
 func New(ctx context.Context, f Flags, p console.Printer) (*Bench, error) {
 	dir, err := os.MkdirTemp("", "jetclaw-loadtest-")
 	if err != nil {
@@ -137,8 +99,8 @@ func (b *Bench) Close() {
 
 // Told is what a command has come to, as it is printed.
 type Told interface {
-	Print(p console.Printer)
-	Fill(r *result.Result) // with figures, and what there are pictures of
+	Print(p console.Printer) // for people
+	Fill(r *result.Result)   // with figures, and what there are pictures of
 }
 
 // Tell prints what a command has come to. err says why it came to nothing: what lies in the directory then may tell more.
@@ -155,7 +117,7 @@ type Report interface {
 	Told
 
 	All() []result.Figure
-	Promises() []result.Figure // those that no machine is too slow for
+	Promises() []result.Figure // of them: those that no machine is too slow for
 }
 
 // conclude is the end of a command: it prints the report, and says whether a promise was broken or, if strict, a goal missed.
@@ -178,8 +140,8 @@ func (b *Bench) conclude(ctx context.Context, strict bool, r Report, err error) 
 type Running struct {
 	daemon.Home
 	*daemon.Process
-	ReadyAfter time.Duration
-	Token      string
+	ReadyAfter time.Duration // from exec
+	Token      string        // of its HTTP channel
 }
 
 // Home makes a home; name is unique in the bench.
@@ -217,4 +179,5 @@ func (b *Bench) Start(ctx context.Context, h daemon.Home) (*Running, error) {
 	return r, nil
 }
 
+// Client speaks to it over so many connections.
 func (r *Running) Client(conns int) *client.Client { return client.New(r.URL(), r.Token, conns) }

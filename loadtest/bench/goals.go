@@ -8,6 +8,7 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/figure/result"
 )
 
+// PrintGoals is a table of goals and what was measured.
 func PrintGoals(p console.Printer, goals []result.Figure) {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\nfigure\tgoal\tmeasured\t")

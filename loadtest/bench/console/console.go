@@ -38,8 +38,10 @@ type Command func(ctx context.Context, args []string, p Printer) error
 // Printer writes the report to out and what happens meanwhile to err.
 type Printer struct{ Out, Err io.Writer }
 
+// Say adds a line to the report.
 func (p Printer) Say(format string, args ...any) { _, _ = fmt.Fprintf(p.Out, format+"\n", args...) }
 
+// Note tells what happens meanwhile.
 func (p Printer) Note(format string, args ...any) { _, _ = fmt.Fprintf(p.Err, format+"\n", args...) }
 
 // Flags begins those of a command of a name.

@@ -1,4 +1,4 @@
-// Package pace waits, and does many things a few at a time; both end with their context.
+// Package pace waits, tells, and does many things a few at a time; waiting and doing end with their context.
 package pace
 
 import (
@@ -48,3 +48,14 @@ func Crews(ctx context.Context, n, parallel int, do func(ctx context.Context, i 
 	wg.Wait()
 	return context.Cause(ctx)
 }
+
+// Tell gives news to whoever waits for some; lossy: nobody waits for who waits.
+func Tell(news chan<- struct{}) {
+	select {
+	case news <- struct{}{}:
+	default:
+	}
+}
+
+// RetryMin is how long whoever was refused for now waits at the least before he asks again.
+const RetryMin = 10 * time.Millisecond

@@ -29,8 +29,8 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/turnv1"
 )
 
-// standInEvents is what the stand-in's daemon says to its MCP server.
-type standInEvents struct {
+// eventsAfter is what the stand-in's daemon says to its MCP server.
+type eventsAfter struct {
 	Events []caller.Happened `json:"events"`
 	Last   uint64            `json:"last"` // cursor of the journal's end
 }
@@ -47,7 +47,7 @@ func (d *daemon) events(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	out := standInEvents{Events: []caller.Happened{}, Last: st.CachedInfo().State.LastSeq}
+	out := eventsAfter{Events: []caller.Happened{}, Last: st.CachedInfo().State.LastSeq}
 	for i := after + 1; i <= out.Last; i++ {
 		m, err := st.GetMsg(r.Context(), i)
 		if err != nil {
@@ -73,8 +73,8 @@ func (d *daemon) events(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// standInBridge is the smallest `jetclaw mcp serve`: it asks the stand-in's daemon again and again.
-type standInBridge struct {
+// bridge is the smallest `jetclaw mcp serve`: it asks the stand-in's daemon again and again.
+type bridge struct {
 	daemon string
 	bug    string // "", "skip" (one of the messages is not told) or "again" (each is told twice)
 	begin  uint64
@@ -86,7 +86,7 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
-	b := &standInBridge{bug: os.Getenv("STANDIN_BUG")}
+	b := &bridge{bug: os.Getenv("STANDIN_BUG")}
 	for _, m := range field.FindAllStringSubmatch(string(conf), -1) {
 		if m[1] == "listen" {
 			b.daemon = "http://" + m[2]
@@ -137,7 +137,7 @@ type standInAsked struct {
 	Types   []string `json:"types,omitempty"`
 }
 
-func (b *standInBridge) server() *mcp.Server {
+func (b *bridge) server() *mcp.Server {
 	done := func(context.Context, *mcp.SubscribeRequest) error { return nil }
 	s := mcp.NewServer(&mcp.Implementation{Name: "standin"}, &mcp.ServerOptions{
 		SubscribeHandler: done, UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
@@ -154,10 +154,11 @@ func (b *standInBridge) server() *mcp.Server {
 }
 
 // get asks a daemon that may be away for a moment.
-func (b *standInBridge) get(ctx context.Context, after uint64) (out standInEvents, err error) {
+func (b *bridge) get(ctx context.Context, after uint64) (out eventsAfter, err error) {
 	for range 1000 {
 		var req *http.Request
-		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, b.daemon+"/events?after="+url.QueryEscape(strconv.FormatUint(after, 10)), nil); err != nil {
+		at := b.daemon + "/events?after=" + url.QueryEscape(strconv.FormatUint(after, 10))
+		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, at, nil); err != nil {
 			return out, err
 		}
 		var res *http.Response
@@ -172,7 +173,7 @@ func (b *standInBridge) get(ctx context.Context, after uint64) (out standInEvent
 	return out, err
 }
 
-func (b *standInBridge) list(ctx context.Context, in standInAsked) (map[string]any, error) {
+func (b *bridge) list(ctx context.Context, in standInAsked) (map[string]any, error) {
 	all, err := b.get(ctx, 0)
 	out := []any{}
 	seen := map[string]bool{}
@@ -185,13 +186,13 @@ func (b *standInBridge) list(ctx context.Context, in standInAsked) (map[string]a
 	return map[string]any{"conversations": out}, err
 }
 
-func (b *standInBridge) read(ctx context.Context, in standInAsked) (map[string]any, error) {
+func (b *bridge) read(ctx context.Context, in standInAsked) (map[string]any, error) {
 	all, err := b.get(ctx, 0)
 	these := slices.DeleteFunc(all.Events, func(e caller.Happened) bool { return e.Session != in.Session })
 	return map[string]any{"messages": these[max(0, len(these)-in.Limit):]}, err
 }
 
-func (b *standInBridge) poll(ctx context.Context, in standInAsked) (map[string]any, error) {
+func (b *bridge) poll(ctx context.Context, in standInAsked) (map[string]any, error) {
 	after := b.begin
 	if in.After != nil {
 		after = *in.After
@@ -215,7 +216,7 @@ func (b *standInBridge) poll(ctx context.Context, in standInAsked) (map[string]a
 	return map[string]any{"events": all.Events, "next_cursor": next, "more": more}, nil
 }
 
-func (b *standInBridge) wait(ctx context.Context, in standInAsked) (map[string]any, error) {
+func (b *bridge) wait(ctx context.Context, in standInAsked) (map[string]any, error) {
 	for {
 		all, err := b.get(ctx, *in.After)
 		if err != nil {

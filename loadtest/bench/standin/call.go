@@ -22,7 +22,7 @@ type call struct {
 	done       bool
 }
 
-const standInExecutor = "builtin"
+const executor = "builtin"
 
 func (l *lane) foldCall(e envelope.Event) {
 	switch b := e.Body.(type) {
@@ -40,11 +40,11 @@ func (l *lane) foldCall(e envelope.Event) {
 // calling does the next thing for the open call, up to its outcome.
 func (l *lane) calling(c call) error {
 	var b envelope.Body
-	out := callv1.Completed{Executor: standInExecutor, Turn: c.turn, Call: c.ID, Attempt: c.attempts, Outcome: callv1.OK}
-	start := callv1.Started{Executor: standInExecutor, Turn: c.turn, Call: c.ID, Attempt: c.attempts + 1}
+	out := callv1.Completed{Executor: executor, Turn: c.turn, Call: c.ID, Attempt: c.attempts, Outcome: callv1.OK}
+	start := callv1.Started{Executor: executor, Turn: c.turn, Call: c.ID, Attempt: c.attempts + 1}
 	switch {
 	case !c.dispatched:
-		b = callv1.Dispatched{Request: callv1.Request{Turn: c.turn, Call: c.ID, Tool: c.Tool, Executor: standInExecutor, Arguments: c.Arguments}}
+		b = callv1.Dispatched{Request: callv1.Request{Turn: c.turn, Call: c.ID, Tool: c.Tool, Executor: executor, Arguments: c.Arguments}}
 	case c.attempts == 0:
 		if _, err := l.append("", start); err != nil {
 			return err
@@ -68,7 +68,11 @@ func (l *lane) calling(c call) error {
 }
 
 func (l *lane) effect(c call) error {
-	var a struct{ Path, Content, Marker string }
+	var a struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+		Marker  string `json:"marker"`
+	}
 	if err := json.Unmarshal(c.Arguments, &a); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -128,7 +129,9 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cons, err := st.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{Durable: "turns", FilterSubject: subject.OfKind("message.received"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: 500 * time.Millisecond})
+	cons, err := st.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: "turns", FilterSubject: subject.OfKind("message.received"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: 500 * time.Millisecond,
+	})
 	if err != nil {
 		return err
 	}
@@ -158,7 +161,10 @@ func (d *daemon) lane(id session.ID) *lane {
 	defer d.mu.Unlock()
 	l := d.lanes[id]
 	if l == nil {
-		l = &lane{d: d, id: id, texts: map[string]string{}, keys: map[string]string{}, replies: map[string]string{}, dropped: map[string]bool{}, text: map[string]string{}, news: make(chan struct{}, 1)}
+		l = &lane{
+			d: d, id: id, texts: map[string]string{}, keys: map[string]string{}, replies: map[string]string{}, dropped: map[string]bool{},
+			text: map[string]string{}, news: make(chan struct{}, 1),
+		}
 		d.lanes[id] = l
 		if d.ready {
 			go l.run()
@@ -282,6 +288,16 @@ func (l *lane) step() bool {
 	return err == nil
 }
 
+// send posts to whoever listens; there is nobody to cancel it.
+func send(url, kind string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", kind)
+	return http.DefaultClient.Do(req)
+}
+
 func (l *lane) push(ref deliveryv1.Ref) error {
 	if l.d.callback != "" {
 		repeat := ref.Attempt > 0
@@ -292,7 +308,7 @@ func (l *lane) push(ref deliveryv1.Ref) error {
 		l.mu.Lock()
 		text := l.text[ref.Delivery]
 		l.mu.Unlock()
-		res, err := http.Post(l.d.callback, "text/plain", strings.NewReader(text))
+		res, err := send(l.d.callback, "text/plain", strings.NewReader(text))
 		if err != nil {
 			return err
 		}
@@ -304,8 +320,9 @@ func (l *lane) push(ref deliveryv1.Ref) error {
 
 func (d *daemon) post(w http.ResponseWriter, r *http.Request) {
 	var m struct {
-		Session, Text string
-		Key           string `json:"idempotency_key"`
+		Session string `json:"session"`
+		Text    string `json:"text"`
+		Key     string `json:"idempotency_key"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || r.Header.Get("Authorization") != "Bearer secret" {
 		w.WriteHeader(http.StatusBadRequest)

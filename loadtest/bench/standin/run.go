@@ -95,6 +95,7 @@ func Decode(out string, into any) error {
 	return json.Unmarshal([]byte(out), &r)
 }
 
+// MissedOf are the names of the goals that were missed.
 func MissedOf(goals []result.Figure) (figures []string) {
 	for _, g := range goals {
 		if !g.Met {
@@ -104,6 +105,7 @@ func MissedOf(goals []result.Figure) (figures []string) {
 	return figures
 }
 
+// WriteFile makes a file and the folders that it lies in.
 func WriteFile(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -134,31 +134,36 @@ func (l *lane) summarise(running *turnv1.CompactionStarted, ended []string) erro
 	return err
 }
 
-type standInAnswer struct {
-	Content string
+type answer struct {
+	Content string `json:"content"`
 	Calls   []struct {
-		Function struct{ Name, Arguments string }
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
 	} `json:"tool_calls"`
 }
 
-func (l *lane) ask(model string, messages ...any) (standInAnswer, error) {
+func (l *lane) ask(model string, messages ...any) (answer, error) {
 	req, err := json.Marshal(map[string]any{"model": model, "messages": messages})
 	if err != nil {
-		return standInAnswer{}, err
+		return answer{}, err
 	}
-	res, err := http.Post(l.d.model+"/chat/completions", "application/json", bytes.NewReader(req))
+	res, err := send(l.d.model+"/chat/completions", "application/json", bytes.NewReader(req))
 	if err != nil {
-		return standInAnswer{}, err
+		return answer{}, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return standInAnswer{}, fmt.Errorf("status %d", res.StatusCode)
+		return answer{}, fmt.Errorf("status %d", res.StatusCode)
 	}
 	var a struct {
-		Choices []struct{ Message standInAnswer }
+		Choices []struct {
+			Message answer `json:"message"`
+		} `json:"choices"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&a); err != nil {
-		return standInAnswer{}, err
+		return answer{}, err
 	}
 	return a.Choices[0].Message, nil
 }

@@ -118,6 +118,7 @@ func (s Story) Timeline(to *result.Result) {
 	}
 }
 
+// EventsOf leaves out when they were stored.
 func EventsOf(journal []store.Record) []envelope.Event {
 	return stat.Each(journal, func(r store.Record) envelope.Event { return r.Event })
 }

@@ -47,7 +47,9 @@ type Tried interface {
 
 // Try is a whole command that tries to break jetclaw: what do has come to within the limit is told, and so is the story of it when
 // something is broken.
-func Try[R Tried](ctx context.Context, f bench.Flags, c Chance, limit time.Duration, p console.Printer, do func(context.Context, *bench.Bench) (R, error)) (r R, err error) {
+func Try[R Tried](
+	ctx context.Context, f bench.Flags, c Chance, limit time.Duration, p console.Printer, do func(context.Context, *bench.Bench) (R, error),
+) (r R, err error) {
 	b, err := bench.New(ctx, f, p)
 	if err != nil {
 		return r, err

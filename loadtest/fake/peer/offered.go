@@ -36,8 +36,11 @@ func Offered(ctx context.Context, b *bench.Bench, h daemon.Home) error {
 	}
 }
 
-const IdlePatience = 30 * time.Second
+// How long a daemon may take until it has looked at its servers or let them go, and how often one looks whether it has.
+const (
+	IdlePatience = 30 * time.Second
+	IdlePoll     = 100 * time.Millisecond
+)
 
-const IdlePoll = 100 * time.Millisecond
-
+// Echoed is what the tool echo is told in a measurement.
 const Echoed = "do you hear me?"

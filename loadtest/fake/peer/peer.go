@@ -29,6 +29,7 @@ type Peer struct {
 	served    *floor.WebChild // over HTTP
 }
 
+// Name is the server's in the configuration; it begins the names of its tools.
 const Name = "peer"
 
 // Argv starts the fake server as this program.
@@ -40,6 +41,7 @@ func Argv(flags ...string) ([]string, error) {
 	return append([]string{self, fakemcp.Command}, flags...), nil
 }
 
+// Start makes one ready; whoever does closes it.
 func Start(ctx context.Context, transport string) (Peer, error) {
 	p := Peer{Transport: transport}
 	var err error
@@ -60,6 +62,7 @@ func (p Peer) Configured() daemon.MCPServer {
 	return s
 }
 
+// Close ends the process, if it has one.
 func (p Peer) Close() error {
 	if p.served == nil {
 		return nil

@@ -4,9 +4,10 @@ import (
 	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 )
 
-// MeasuredCurve and floorCurve are the two sides of a distribution.
+// MeasuredCurve is one side of a distribution; FloorCurve is the other.
 func MeasuredCurve(h stat.Histogram) Curve { return Curve{Name: "measured", Hist: h} }
 
+// FloorCurve is what a measurement is compared with, by its name.
 func FloorCurve(name string, h stat.Histogram) Curve {
 	return Curve{Name: name, Floor: true, Hist: h}
 }

@@ -150,7 +150,10 @@ func (x *bridged) run(ctx context.Context, r *report) error {
 	x.P.Note("filling a home with %d sessions of %d messages each", x.f.sessions, x.f.messages)
 	for _, f := range []exchange.Filling{
 		{Run: "l", Sessions: []string{longSession}, Each: longMessages, Parallel: 1, Text: exchange.HistoryText(120)},
-		{Run: "b", Sessions: exchange.Names("talk", x.f.sessions), Each: x.f.messages, Parallel: min(exchange.FillParallel, x.f.sessions), Text: exchange.HistoryText(120)},
+		{
+			Run: "b", Sessions: exchange.Names("talk", x.f.sessions), Each: x.f.messages, Parallel: min(exchange.FillParallel, x.f.sessions),
+			Text: exchange.HistoryText(120),
+		},
 	} {
 		if err := f.Fill(ctx, x.cl); err != nil {
 			return err

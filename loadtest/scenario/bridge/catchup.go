@@ -58,7 +58,9 @@ func (f *follower) follow(ctx context.Context, finished <-chan struct{}) error {
 		default:
 		}
 		began := time.Now()
-		p, err := caller.Answer[caller.Polled](ctx, f.s, caller.PollTool, caller.Arguments{"after_cursor": f.after, "limit": caller.PollMost, "types": []string{caller.MessageType}})
+		p, err := caller.Answer[caller.Polled](ctx, f.s, caller.PollTool, caller.Arguments{
+			"after_cursor": f.after, "limit": caller.PollMost, "types": []string{caller.MessageType},
+		})
 		f.polls++
 		f.slowest = max(f.slowest, time.Since(began))
 		if err != nil {

@@ -74,7 +74,9 @@ func rpc(id int, method string, params any) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-var hello = caller.Arguments{"protocolVersion": caller.SessionEra, "capabilities": caller.Arguments{}, "clientInfo": caller.Arguments{"name": "mute", "version": "1"}}
+var hello = caller.Arguments{
+	"protocolVersion": caller.SessionEra, "capabilities": caller.Arguments{}, "clientInfo": caller.Arguments{"name": "mute", "version": "1"},
+}
 
 func pollCall(id int) ([]byte, error) {
 	return rpc(id, "tools/call", caller.Arguments{"name": caller.PollTool, "arguments": caller.Arguments{"after_cursor": 0, "limit": caller.PollMost}})
@@ -283,7 +285,10 @@ func (x *bridged) happen(ctx context.Context, run string, events uint64) (uint64
 		if n := a.Cursor - first; n >= events {
 			return n, x.completed(ctx, a)
 		}
-		f := exchange.Filling{Run: fmt.Sprintf("f%s%d", run, pass), Sessions: exchange.Names("mute", muteSessions), Each: 2, Parallel: muteSessions, Text: exchange.HistoryText(200)}
+		f := exchange.Filling{
+			Run: fmt.Sprintf("f%s%d", run, pass), Sessions: exchange.Names("mute", muteSessions), Each: 2, Parallel: muteSessions,
+			Text: exchange.HistoryText(200),
+		}
 		if err := f.Fill(ctx, x.cl); err != nil {
 			return 0, err
 		}

@@ -46,6 +46,7 @@ const (
 	restBound  = 3 * time.Minute // for what is owed still when every session has answered: deliveries of the dead come again
 )
 
+// Command has things go wrong for a while, and judges.
 func Command(ctx context.Context, args []string, p console.Printer) error {
 	fs := p.Flags("chaos")
 	f := bench.AddFlags(fs)

@@ -6,11 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/jetclaw/jetclaw/loadtest/fault/wire"
 	"github.com/jetclaw/jetclaw/loadtest/product/cluster"
-	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
 // faultKind is one way in which something goes wrong.
@@ -169,24 +166,14 @@ func onNode(
 
 func anyNode(_ context.Context, p *parade) int { return p.rnd.IntN(len(p.k.cluster.Nodes)) }
 
-// journalLeader is the server that leads the journal, as the servers say; -1 when nobody knows.
+// journalLeader is the server that leads the journal; -1 when nobody knows.
 func journalLeader(ctx context.Context, p *parade) int {
-	return cluster.Leader(ctx, p.k.admin, p.k.cluster)
+	return p.k.cluster.JournalLeader(ctx, p.k.admin)
 }
 
-// consumerLeader is the server that leads the doorbells of the turns.
+// consumerLeader is the server that leads the doorbells of the turns; -1 when nobody knows.
 func consumerLeader(ctx context.Context, p *parade) int {
-	ctx, cancel := context.WithTimeout(ctx, cluster.LeaderTime)
-	defer cancel()
-	c, err := p.k.admin.JetStream().Consumer(ctx, subject.Journal, "turns")
-	var info *jetstream.ConsumerInfo
-	if err == nil {
-		info = c.CachedInfo()
-	}
-	if info == nil || info.Cluster == nil {
-		return -1
-	}
-	return p.k.cluster.Node(info.Cluster.Leader)
+	return p.k.cluster.ConsumerLeader(ctx, p.k.admin, "turns")
 }
 
 func nodeKill(n *cluster.NATS, i int) (begin, undo func()) {

@@ -91,7 +91,7 @@ func killing(ctx context.Context, b *bench.Bench, o options, k *cluster.Cluster)
 				_, err = w.Ready(ctx)
 			}
 		} else {
-			n := cluster.Leader(ctx, admin, k)
+			n := k.JournalLeader(ctx, admin)
 			if n < 0 {
 				return nil, errors.New("nobody leads the journal")
 			}

@@ -21,7 +21,7 @@ func (k *run) live(ctx context.Context) bool {
 // a tool.
 func (k *run) aimed(ctx context.Context) bool {
 	switch at := k.rnd.Float64(); {
-	case len(k.crowd.Roles) > 1 && at < stopKills:
+	case len(k.crowd.Roles()) > 1 && at < stopKills:
 		return k.soonAfter(ctx, k.crowd.Stops, stopSpan)
 	case k.calls != nil && at < stopKills+callKills:
 		return k.soonAfter(ctx, k.calls, callSpan)

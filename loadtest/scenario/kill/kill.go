@@ -84,7 +84,7 @@ func (o *options) flags(fs *flag.FlagSet) func() error {
 		"and conversations that are summarised all the time; tools: tool calls, some of which may not be repeated;\n"+
 		"mcp: the same, of an MCP server")
 	return func() error {
-		if crowd.Roles[o.Mix] == nil {
+		if !crowd.Mixed(o.Mix) {
 			return console.Usage(fmt.Errorf("mix %q: want plain, all, tools or mcp", o.Mix))
 		}
 		if o.kills < 1 || o.Sessions < 1 || o.Window < 1 || o.PerSession < 1 || o.maxUp <= 0 {
@@ -153,6 +153,7 @@ type run struct {
 	home  daemon.Home
 	crowd *crowd.Crowd
 	life  []trial.Life
+	early int64         // kills while it started
 	calls chan struct{} // tells that the model has asked for a tool; lossy; nil where it never does
 	disk  *disk.Disk    // that the home is on; nil: that of this machine
 	steps []clockStep   // of clocks
@@ -258,7 +259,7 @@ func (k *run) killing(ctx context.Context, d *bench.Running) (*bench.Running, er
 				return nil, err
 			}
 			l.Early = true
-			k.crowd.Early.Add(1)
+			k.early++
 		}
 		next, err := k.Start(ctx, k.home)
 		if err != nil {

@@ -58,9 +58,9 @@ func (k *run) mixed(ev judge.Evidence) *mixReport {
 		}
 	}
 	at := map[string]int{}
-	for i, r := range k.crowd.Roles {
-		at[r.Name] = i
-		m.Roles = append(m.Roles, roleCount{Role: r.Name})
+	for i, r := range k.crowd.Roles() {
+		at[r] = i
+		m.Roles = append(m.Roles, roleCount{Role: r})
 	}
 	for id, p := range k.crowd.Played {
 		c := &m.Roles[at[p.Role]]

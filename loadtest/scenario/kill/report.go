@@ -56,7 +56,7 @@ const goalResume = 2 * time.Second
 
 // judge reads the journal of the stopped daemon and puts everything together.
 func (k *run) judge(ctx context.Context, rest time.Duration) (report, error) {
-	r := report{Seed: k.o.Seed, Kills: k.o.kills, Early: k.crowd.Early.Load(), Reposted: k.crowd.Again.Load(), Rest: rest, Lives: k.life}
+	r := report{Seed: k.o.Seed, Kills: k.o.kills, Early: k.early, Reposted: k.crowd.Again.Load(), Rest: rest, Lives: k.life}
 	var err error
 	if r.journal, r.Bells, err = store.Left(ctx, k.home.Data()); err != nil {
 		return report{}, err
@@ -197,5 +197,3 @@ func (r report) Print(p console.Printer) {
 	}
 	bench.PrintGoals(p, r.Goals)
 }
-
-const ()

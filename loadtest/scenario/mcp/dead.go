@@ -60,7 +60,9 @@ func measureDead(ctx context.Context, b *bench.Bench, t bench.Timing, rounds int
 			}
 		}
 	}
-	r := deadServers{Compared: exchange.Compare(exchange.Cell{Sync: "interval", Sessions: 1}, with, none), First: stat.Median(first), FirstNone: stat.Median(firstNone)}
+	r := deadServers{
+		Compared: exchange.Compare(exchange.Cell{Sync: "interval", Sessions: 1}, with, none), First: stat.Median(first), FirstNone: stat.Median(firstNone),
+	}
 	r.FirstRatio = stat.Ratio(r.First, r.FirstNone)
 	return r, nil
 }

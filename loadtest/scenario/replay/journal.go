@@ -71,7 +71,7 @@ func fill(ctx context.Context, r *bench.Running, events int, p console.Printer) 
 		}
 		p.Note("%d of %d events", n, events)
 		if n >= events {
-			return lengthen(ctx, r, cl, conn)
+			return lengthen(ctx, cl, conn)
 		}
 		if err := talk(ctx, cl, passOf(pass, n, events)); err != nil {
 			return err
@@ -101,7 +101,7 @@ func talk(ctx context.Context, cl *client.Client, all []exchange.Filling) error 
 }
 
 // lengthen has the long session talk until it is long enough, and waits until nothing is written any more.
-func lengthen(ctx context.Context, r *bench.Running, cl *client.Client, conn *bus.Conn) error {
+func lengthen(ctx context.Context, cl *client.Client, conn *bus.Conn) error {
 	id, err := session.New("main", "http", "default", longName)
 	if err != nil {
 		return err

@@ -120,15 +120,12 @@ func (s *soaked) park(ctx, working context.Context) error {
 
 // allow says yes to the one call of a session, and waits for the reply of its turn.
 func allow(ctx context.Context, conn *bus.Conn, cl *client.Client, p approval.Parked) error {
-	l, err := approval.List(ctx, conn, p.Accepted.Session)
+	id, err := approval.One(ctx, conn, p.Accepted.Session)
 	if err != nil {
 		return err
 	}
-	if len(l.Approvals) != 1 {
-		return fmt.Errorf("%s has %d open approvals, want 1", p.Accepted.Session, len(l.Approvals))
-	}
-	if _, err := approval.Decide(ctx, conn, approval.Request{Approval: l.Approvals[0].Approval, Decision: approval.AllowOnce}); err != nil {
-		return fmt.Errorf("approve %s: %w", l.Approvals[0].Approval, err)
+	if _, err := approval.Decide(ctx, conn, approval.Request{Approval: id, Decision: approval.AllowOnce}); err != nil {
+		return fmt.Errorf("approve %s: %w", id, err)
 	}
 	return approval.Finished(ctx, cl, p.Accepted, p.Marker)
 }

@@ -44,6 +44,7 @@ const (
 	slice          = 2 * time.Second // of turns between two looks at their number
 )
 
+// Command measures it.
 func Command(ctx context.Context, args []string, p console.Printer) error {
 	fs := p.Flags("start")
 	f := bench.AddFlags(fs)
@@ -189,7 +190,8 @@ func (r *startReport) goals() {
 			"start to ready, the home again (median; max)", "≤ 150 ms",
 			fmt.Sprintf("%.0f ms; %.0f ms", stat.MS(r.ReadyAgain.P50), stat.MS(r.ReadyAgain.Max)), r.ReadyAgain.P50 <= goalReady,
 		).As("start.again").In("ms", stat.AllMS(r.again...)...),
-		result.Goal("jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", stat.MS(r.Version), stat.MS(r.VersionWall)), r.Version <= goalVersionCPU).
+		result.Goal("jetclaw version, CPU (wall)", "≤ 100 ms", fmt.Sprintf("%.0f ms (%.0f ms)", stat.MS(r.Version), stat.MS(r.VersionWall)),
+			r.Version <= goalVersionCPU).
 			As("start.version").In("ms", stat.MS(r.Version)),
 		result.Goal("binary, stripped", "≤ 45 MB", mb(r.Binary), r.Binary <= goalBinary).As("start.binary").In("B", float64(r.Binary)),
 		result.Goal("idle memory", "≤ 45 MB", mb(r.Idle), r.Idle <= goalIdle).As("start.idle").In("B", float64(r.Idle)),

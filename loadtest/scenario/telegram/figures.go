@@ -20,6 +20,7 @@ func (r report) Fill(to *result.Result) {
 func (r rateReport) Fill(to *result.Result) {
 	to.Rounds, to.Figures = len(r.Rounds), append(to.Figures, r.Goals...)
 	to.Figures = append(to.Figures,
-		result.Of("telegram.first", "start to the first update in the journal", "ms", stat.MSOf(r.Rounds, func(x rateRound) time.Duration { return x.First })...),
+		result.Of("telegram.first", "start to the first update in the journal", "ms",
+			stat.MSOf(r.Rounds, func(x rateRound) time.Duration { return x.First })...),
 		result.Of("telegram.shown", "start to the last answer in its chat", "s", r.Shown.Seconds()))
 }

@@ -43,6 +43,7 @@ const (
 	talkingModel     = "1500ms-4s"      // a model that speaks for long enough that a draft is shown
 )
 
+// Command kills the daemon again and again while people write, and judges; or it measures how fast waiting updates come in.
 func Command(ctx context.Context, args []string, p console.Printer) error {
 	fs := p.Flags("telegram")
 	f := bench.AddFlags(fs)

@@ -72,7 +72,9 @@ func besideDormant(ctx context.Context, b *bench.Bench, cells []exchange.Cell, t
 }
 
 // pair has the homes of one sync mode.
-func pair(ctx context.Context, b *bench.Bench, cells []exchange.Cell, t bench.Timing, rounds, n int, calm time.Duration) (h dormantHome, lines []exchange.Compared, err error) {
+func pair(
+	ctx context.Context, b *bench.Bench, cells []exchange.Cell, t bench.Timing, rounds, n int, calm time.Duration,
+) (h dormantHome, lines []exchange.Compared, err error) {
 	m, err := fakemodel.Start("127.0.0.1:0", fakemodel.Options{})
 	if err != nil {
 		return h, nil, err

@@ -95,7 +95,9 @@ func aged(ctx context.Context, b *bench.Bench, c exchange.Cell, t bench.Timing, 
 	defer d.Kill()
 	cl := d.Client(c.Sessions + 1)
 	defer cl.Close()
-	f := exchange.Filling{Run: run + "h", Sessions: exchange.Names(run+"-old", c.Sessions), Each: h.messages, Parallel: c.Sessions, Text: exchange.HistoryText(h.bytes)}
+	f := exchange.Filling{
+		Run: run + "h", Sessions: exchange.Names(run+"-old", c.Sessions), Each: h.messages, Parallel: c.Sessions, Text: exchange.HistoryText(h.bytes),
+	}
 	if err := f.Fill(ctx, cl); err != nil {
 		return old, fresh, fmt.Errorf("%w\n%s", err, daemon.LogTail(home.LogFile()))
 	}
@@ -166,7 +168,9 @@ func measureGrowth(ctx context.Context, b *bench.Bench, sync string, h past, g *
 		rss     *int64
 		request *int
 	}{{&g.Once, &g.Request}, {&g.Twice, &g.RequestLast}} {
-		f := exchange.Filling{Run: fmt.Sprintf("grow%d", i), Sessions: exchange.Names("growing", 1), Each: h.messages, Parallel: 1, Text: exchange.HistoryText(h.bytes)}
+		f := exchange.Filling{
+			Run: fmt.Sprintf("grow%d", i), Sessions: exchange.Names("growing", 1), Each: h.messages, Parallel: 1, Text: exchange.HistoryText(h.bytes),
+		}
 		if err := f.Fill(ctx, cl); err != nil {
 			return fmt.Errorf("%w\n%s", err, daemon.LogTail(home.LogFile()))
 		}

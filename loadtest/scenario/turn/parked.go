@@ -142,16 +142,13 @@ func (r *parkedReport) list(ctx context.Context, conn *bus.Conn) error {
 func (r *parkedReport) approve(ctx context.Context, d *bench.Running, conn *bus.Conn, cl *client.Client, some []approval.Parked) error {
 	var took []time.Duration
 	for _, s := range some {
-		l, err := approval.List(ctx, conn, s.Accepted.Session)
+		id, err := approval.One(ctx, conn, s.Accepted.Session)
 		if err != nil {
 			return err
 		}
-		if len(l.Approvals) != 1 {
-			return fmt.Errorf("%s has %d open approvals, want 1", s.Accepted.Session, len(l.Approvals))
-		}
 		began := time.Now()
-		if _, err := approval.Decide(ctx, conn, approval.Request{Approval: l.Approvals[0].Approval, Decision: approval.AllowOnce}); err != nil {
-			return fmt.Errorf("approve %s: %w", l.Approvals[0].Approval, err)
+		if _, err := approval.Decide(ctx, conn, approval.Request{Approval: id, Decision: approval.AllowOnce}); err != nil {
+			return fmt.Errorf("approve %s: %w", id, err)
 		}
 		if err := approval.Finished(ctx, cl, s.Accepted, s.Marker); err != nil {
 			return err

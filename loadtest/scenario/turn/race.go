@@ -30,9 +30,6 @@ type raceOptions struct {
 	deciders, conns int
 }
 
-// What svc.approvals.decide and list are asked and say, as far as it matters here.
-type ()
-
 const (
 	decider  = "local" // who asks on the bus with a key of the home
 	racePath = "SOUL.md"
@@ -89,14 +86,10 @@ func runRace(ctx context.Context, r *bench.Running, o raceOptions) (out raceRepo
 		}
 		defer func() { _ = conns[i].Close(context.WithoutCancel(ctx)) }()
 	}
-	l, err := approval.List(ctx, conns[0], a.Session)
+	id, err := approval.One(ctx, conns[0], a.Session)
 	if err != nil {
 		return out, err
 	}
-	if len(l.Approvals) != 1 {
-		return out, fmt.Errorf("%d open approvals, want 1", len(l.Approvals))
-	}
-	id := l.Approvals[0].Approval
 	out = contest(ctx, o.deciders, func(ctx context.Context, i int, d callv1.Decision) (approval.Answer, error) {
 		return approval.Decide(ctx, conns[i%len(conns)], approval.Request{Approval: id, Decision: d})
 	})

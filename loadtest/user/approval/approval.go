@@ -13,28 +13,34 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
-type Request struct {
-	Approval string          `json:"approval"`
-	Decision callv1.Decision `json:"decision"`
-}
-
-type Answer struct {
-	Already bool   `json:"already"`
-	Text    string `json:"text"`
-}
-
-type Open struct {
-	Approvals []struct {
-		Approval string     `json:"approval"`
-		Session  session.ID `json:"session"`
-	} `json:"approvals"`
-	More int `json:"more"`
-}
+// What svc.approvals.decide and list are asked and say, as far as it matters here.
+type (
+	// Request is a person's answer to an approval.
+	Request struct {
+		Approval string          `json:"approval"`
+		Decision callv1.Decision `json:"decision"`
+	}
+	// Answer is what he is told.
+	Answer struct {
+		Already bool   `json:"already"` // it was decided before, in the same way
+		Text    string `json:"text"`
+	}
+	// Open are those that wait.
+	Open struct {
+		Approvals []struct {
+			Approval string     `json:"approval"`
+			Session  session.ID `json:"session"`
+		} `json:"approvals"`
+		More int `json:"more"` // that are not listed
+	}
+)
 
 const service = "approvals"
 
+// AllowOnce lets the one call run.
 const AllowOnce = callv1.AllowOnce
 
+// Decide answers.
 func Decide(ctx context.Context, conn *bus.Conn, r Request) (Answer, error) {
 	return bus.Ask[Answer](ctx, conn, service, "decide", r)
 }
@@ -44,6 +50,19 @@ func List(ctx context.Context, conn *bus.Conn, of string) (Open, error) {
 	return bus.Ask[Open](ctx, conn, service, "list", map[string]string{"session": of})
 }
 
+// One is the only open approval of a session.
+func One(ctx context.Context, conn *bus.Conn, session string) (id string, err error) {
+	l, err := List(ctx, conn, session)
+	if err != nil {
+		return "", err
+	}
+	if len(l.Approvals) != 1 {
+		return "", fmt.Errorf("%s has %d open approvals, want 1", session, len(l.Approvals))
+	}
+	return l.Approvals[0].Approval, nil
+}
+
+// Content is what a call writes that was allowed.
 const Content = "allowed by a person"
 
 // Path is a file that every prompt begins with: writing it asks a person. Since a change of one voids all that was
@@ -55,8 +74,10 @@ func Path(i, approve int) string {
 	return "AGENTS.md"
 }
 
+// AskPaths are the files of the configuration's rule.
 const AskPaths = "asked-*"
 
+// Text has the fake model call the tool that writes a file.
 func Text(path string) string {
 	return fmt.Sprintf(`!tool write_file {"path":%q,"content":%q}`, path, Content)
 }

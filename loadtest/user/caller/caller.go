@@ -166,6 +166,7 @@ func BareHTTP(ctx context.Context) (*floor.WebChild, Web, error) {
 	return c, webOf(c.URL, ""), nil
 }
 
+// Arguments of a tool.
 type Arguments map[string]any
 
 // Call has a tool called, and is an error when the tool fails.
@@ -190,6 +191,7 @@ func Answer[Told any](ctx context.Context, s *mcp.ClientSession, tool string, ar
 	return Structured[Told](r)
 }
 
+// Structured reads the structured part of a result.
 func Structured[Told any](r *mcp.CallToolResult) (t Told, err error) {
 	b, err := json.Marshal(r.StructuredContent)
 	if err == nil {

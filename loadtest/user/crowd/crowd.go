@@ -19,6 +19,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/loadtest/bench/pace"
 	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/figure/stat"
 	"github.com/jetclaw/jetclaw/loadtest/judge"
 	"github.com/jetclaw/jetclaw/loadtest/user/client"
 	"github.com/jetclaw/jetclaw/loadtest/user/marker"
@@ -31,8 +32,8 @@ import (
 type Crowd struct {
 	o      Options
 	seed   uint64
-	Roles  []role // of the senders, in turn
-	client door
+	roles  []role // of the senders, in turn
+	client Door
 	run    string
 
 	sending context.Context    //nolint:containedctx // ends when no new message is to begin
@@ -44,26 +45,28 @@ type Crowd struct {
 
 	Stops chan struct{} // tells of a stop that is about to be sent; lossy
 
-	Accepted, Answered, Early, Again atomic.Int64
-	longest                          atomic.Int64 // nanoseconds from a 202 to the reply
+	Accepted, Answered atomic.Int64 // messages
+	Again              atomic.Int64 // keys that were posted again after their 202
+	longest            atomic.Int64 // nanoseconds from a 202 to the reply
 
+	// Guarded by mu until Finish has returned.
 	mu       sync.Mutex
-	Messages []*judge.Message     // guarded by mu; in the order of their 202 within a session
-	commands []*judge.Command     // guarded by mu
-	Played   map[session.ID]*play // guarded by mu
-	Found    []judge.Violation    // guarded by mu; what a sender saw himself
+	Messages []*judge.Message // in the order of their 202 within a session
+	commands []*judge.Command
+	Played   map[session.ID]*Play
+	Found    []judge.Violation // what a sender saw himself
 }
 
-// play is one session and who writes in it.
-type play struct {
+// Play is one session and who writes in it.
+type Play struct {
 	name   string
 	sender int
-	Role   string
-	Last   bool // it answered after all kills
+	Role   string // its name
+	Last   bool   // it answered after all kills
 }
 
-// door is a way in: one daemon's, or several that are the same to who sends.
-type door interface {
+// Door is a way in: one daemon's, or several that are the same to who sends.
+type Door interface {
 	Send(ctx context.Context, m client.Message) (client.Accepted, error)
 	Wait(ctx context.Context, id string, patience time.Duration) (client.Reply, error)
 	Close()
@@ -79,10 +82,10 @@ const (
 
 // Options say who sends.
 type Options struct {
-	Sessions   int // that send at the same time
-	Window     int // unanswered messages of a session
-	PerSession int // messages until a session is replaced by a new one
-	Mix        string
+	Sessions   int    // that send at the same time
+	Window     int    // unanswered messages of a session
+	PerSession int    // messages until a session is replaced by a new one
+	Mix        string // of roles; see Mixed
 }
 
 // Add begins the flags of a command; sessions and perSession are what is usual.
@@ -93,8 +96,8 @@ func (o *Options) Add(fs *flag.FlagSet, sessions, perSession int) {
 }
 
 // New has everybody begin; run is in the names of all sessions and markers.
-func New(ctx context.Context, o Options, seed uint64, c door, run string) *Crowd {
-	w := &Crowd{o: o, seed: seed, Roles: Roles[o.Mix], client: c, run: run, Played: map[session.ID]*play{}, Stops: make(chan struct{}, 1)}
+func New(ctx context.Context, o Options, seed uint64, c Door, run string) *Crowd {
+	w := &Crowd{o: o, seed: seed, roles: roles[o.Mix], client: c, run: run, Played: map[session.ID]*Play{}, Stops: make(chan struct{}, 1)}
 	w.working, w.quit = context.WithCancel(ctx)
 	w.sending, w.stop = context.WithCancel(w.working)
 	for i := range o.Sessions {
@@ -103,7 +106,13 @@ func New(ctx context.Context, o Options, seed uint64, c door, run string) *Crowd
 	return w
 }
 
+// StopSending lets no new message begin.
 func (w *Crowd) StopSending() { w.stop() }
+
+// Roles are the names of what the senders are.
+func (w *Crowd) Roles() []string {
+	return stat.Each(w.roles, func(r role) string { return r.name })
+}
 
 // Finish waits for all replies, at most until the deadline. Where more than plain messages were sent, each session then
 // has to answer another one.
@@ -112,13 +121,14 @@ func (w *Crowd) Finish(deadline time.Time) {
 	defer t.Stop()
 	w.senders.Wait()
 	w.waiters.Wait()
-	if len(w.Roles) > 1 {
+	if len(w.roles) > 1 {
 		w.lastWords()
 	}
 	w.quit()
 	w.client.Close()
 }
 
+// Abort ends everything, without waiting for replies.
 func (w *Crowd) Abort() {
 	w.quit()
 	w.Finish(time.Now())
@@ -137,6 +147,7 @@ func (w *Crowd) Completed() int {
 	return len(answers)
 }
 
+// Say notes what somebody saw.
 func (w *Crowd) Say(k judge.Kind, s session.ID, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,14 +158,14 @@ func (w *Crowd) Say(k judge.Kind, s session.ID, format string, args ...any) {
 func (w *Crowd) send(i int) {
 	rnd := rand.New(rand.NewPCG(w.seed, uint64(i)+2))
 	slots := make(chan struct{}, w.o.Window)
-	role := w.Roles[i%len(w.Roles)]
+	role := w.roles[i%len(w.roles)]
 	for n := 0; w.sending.Err() == nil; n++ {
 		select {
 		case slots <- struct{}{}:
 		case <-w.sending.Done():
 			return
 		}
-		p := &play{name: w.run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/w.o.PerSession), sender: i, Role: role.Name}
+		p := &Play{name: w.run + "-" + strconv.Itoa(i) + "-" + strconv.Itoa(n/w.o.PerSession), sender: i, Role: role.name}
 		first := n%w.o.PerSession == 0
 		if role.open != nil && (first || role.again > 0 && n%role.again == 0) && !w.command(p, n, role.open(i, n), rnd) {
 			return
@@ -174,7 +185,7 @@ func (w *Crowd) send(i int) {
 }
 
 // message is one message and, when that is there, its reply; done is called then.
-func (w *Crowd) message(p *play, n int, text string, rnd *rand.Rand, done func()) bool {
+func (w *Crowd) message(p *Play, n int, text string, rnd *rand.Rand, done func()) bool {
 	m := marker.New(w.run, p.sender, n)
 	msg := client.Message{Session: p.name, Key: m, Text: m + " " + text}
 	a, ok := w.post(msg, rnd)
@@ -220,6 +231,7 @@ func (w *Crowd) Took(d time.Duration) {
 	}
 }
 
+// Slowest is the longest time that an answer has taken.
 func (w *Crowd) Slowest() time.Duration { return time.Duration(w.longest.Load()) }
 
 func eventID(a client.Accepted) string {
@@ -228,7 +240,7 @@ func eventID(a client.Accepted) string {
 }
 
 // command is one command of a text; its reply is waited for beside.
-func (w *Crowd) command(p *play, n int, text string, rnd *rand.Rand) bool {
+func (w *Crowd) command(p *Play, n int, text string, rnd *rand.Rand) bool {
 	word, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 	a, ok := w.post(client.Message{Session: p.name, Key: marker.New(w.run, p.sender, n) + "-" + word, Text: text}, rnd)
 	if !ok {

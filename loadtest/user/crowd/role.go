@@ -12,7 +12,7 @@ import (
 
 // role is what a sender does to his sessions.
 type role struct {
-	Name  string
+	name  string
 	open  func(sender, n int) string // the command that each session begins with; nil for none
 	again int                        // messages after which it is sent again; 0: never
 	text  wording                    // what follows the marker
@@ -50,8 +50,10 @@ const (
 	AskedFiles = "asked-*.txt" // that nobody may write to without a person
 )
 
+// CallWrite has a line appended.
 func CallWrite(m string) string { return callWriteTo(linesFiles, m) }
 
+// CallAsk has one appended when a person allows it.
 func CallAsk(m string) string { return callWriteTo(AskedFiles, m) }
 
 func callWriteTo(files, m string) string {
@@ -60,7 +62,7 @@ func callWriteTo(files, m string) string {
 	return fmt.Sprintf(`!tool write_file {"path":%q,"append":true,"content":%q} `, strings.Replace(files, "*", sender, 1), "line "+id+"\n")
 }
 
-// Tool calls of the mix "mcp": to a server whose ledger outlives every process. One of its tools may be repeated.
+// CallPeer has a tool of an MCP server called, whose ledger outlives every process. One of its tools may be repeated.
 func CallPeer(tool, argument string) func(m string) string {
 	return func(m string) string {
 		// Not the marker itself: that is counted where it stands.
@@ -86,6 +88,9 @@ func chooseFlaky(sender, n int) string {
 	return fmt.Sprintf("/model fake/%s%d-%d", flakyModel, sender, n)
 }
 
+// Mixed says whether there is a mix of a name.
+func Mixed(name string) bool { return roles[name] != nil }
+
 // Mixes of roles.
 const (
 	MixPlain = "plain"
@@ -95,38 +100,38 @@ const (
 	MixChaos = "chaos"
 )
 
-var Roles = map[string][]role{
-	MixPlain: {{Name: "plain", text: babble}},
+var roles = map[string][]role{
+	MixPlain: {{name: "plain", text: babble}},
 	MixAll: {
-		{Name: "plain", text: babble},
-		{Name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
-		{Name: "stop", text: before("!rounds 2 "), stop: stopShare},
-		{Name: "fallback", open: chooseFlaky, again: 2, text: babble},
-		{Name: "long", text: func(rnd *rand.Rand, _ string) string { return strings.Repeat("long ago ", 60+rnd.IntN(100)) }},
-		{Name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
+		{name: "plain", text: babble},
+		{name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
+		{name: "stop", text: before("!rounds 2 "), stop: stopShare},
+		{name: "fallback", open: chooseFlaky, again: 2, text: babble},
+		{name: "long", text: func(rnd *rand.Rand, _ string) string { return strings.Repeat("long ago ", 60+rnd.IntN(100)) }},
+		{name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
 	},
 	MixTools: {
-		{Name: "clock", text: calling(now)},
-		{Name: "write", text: calling(CallWrite)},
-		{Name: "both", text: calling(now, CallWrite, now)},
-		{Name: "stop", text: calling(CallWrite, now), stop: stopShare},
+		{name: "clock", text: calling(now)},
+		{name: "write", text: calling(CallWrite)},
+		{name: "both", text: calling(now, CallWrite, now)},
+		{name: "stop", text: calling(CallWrite, now), stop: stopShare},
 	},
 	MixMCP: {
-		{Name: "look", text: calling(CallPeer(fakemcp.Look, "text"))},
-		{Name: "append", text: calling(CallPeer(fakemcp.Append, "marker"))},
-		{Name: "both", text: calling(CallPeer(fakemcp.Look, "text"), CallPeer(fakemcp.Append, "marker"), now)},
-		{Name: "stop", text: calling(CallPeer(fakemcp.Append, "marker"), now), stop: stopShare},
+		{name: "look", text: calling(CallPeer(fakemcp.Look, "text"))},
+		{name: "append", text: calling(CallPeer(fakemcp.Append, "marker"))},
+		{name: "both", text: calling(CallPeer(fakemcp.Look, "text"), CallPeer(fakemcp.Append, "marker"), now)},
+		{name: "stop", text: calling(CallPeer(fakemcp.Append, "marker"), now), stop: stopShare},
 	},
 	MixChaos: {
-		{Name: "plain", text: babble},
-		{Name: "append", text: calling(CallPeer(fakemcp.Append, "marker"))},
-		{Name: "ask", text: calling(CallAsk)},
-		{Name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
-		{Name: "write", text: calling(CallWrite)},
-		{Name: "stop", text: calling(CallPeer(fakemcp.Append, "marker"), now), stop: stopShare},
-		{Name: "both", text: calling(CallPeer(fakemcp.Look, "text"), CallWrite, now)},
-		{Name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
-		{Name: "put", text: calling(CallPeer(fakemcp.Put, "marker"))},
-		{Name: "ask and stop", text: calling(CallAsk, now), stop: stopShare},
+		{name: "plain", text: babble},
+		{name: "append", text: calling(CallPeer(fakemcp.Append, "marker"))},
+		{name: "ask", text: calling(CallAsk)},
+		{name: "steer", open: opening("/queue steer"), text: before("!rounds 3 ")},
+		{name: "write", text: calling(CallWrite)},
+		{name: "stop", text: calling(CallPeer(fakemcp.Append, "marker"), now), stop: stopShare},
+		{name: "both", text: calling(CallPeer(fakemcp.Look, "text"), CallWrite, now)},
+		{name: "interrupt", open: opening("/queue interrupt"), text: babble, pause: 300 * time.Millisecond},
+		{name: "put", text: calling(CallPeer(fakemcp.Put, "marker"))},
+		{name: "ask and stop", text: calling(CallAsk, now), stop: stopShare},
 	},
 }

@@ -21,6 +21,7 @@ type Compared struct {
 	TurnP50  float64 `json:"turn_p50_ratio"`
 }
 
+// Compare takes the readings of the same rounds, in their order.
 func Compare(c Cell, one, other []Reading) Compared {
 	ratio := func(f func(Reading) time.Duration) float64 {
 		var all []float64

@@ -44,7 +44,9 @@ type Outcome struct {
 }
 
 const (
+	// ReplyPatience is how long one question for a reply may wait.
 	ReplyPatience = 30 * time.Second
+
 	exchangeLimit = time.Minute // a message that waits for longer is stuck
 )
 
@@ -139,3 +141,6 @@ func One(ctx context.Context, c *client.Client, msg client.Message, m string) er
 		return nil
 	}
 }
+
+// NowText has the fake model call a tool that does next to nothing, so that what is measured is the way there and back.
+const NowText = "!tool now {} what do you hear?"

@@ -43,8 +43,11 @@ func Names(prefix string, n int) []string {
 	return out
 }
 
-// history is a text of about n bytes, as people write.
+// HistoryText is a text of about n bytes, as people write.
 func HistoryText(n int) string {
 	const words = "the quick brown fox jumps over the lazy dog and then goes home to write about it "
 	return strings.Repeat(words, n/len(words)+1)[:max(1, n)]
 }
+
+// FillParallel is how many sessions are filled at the same time, as a rule.
+const FillParallel = 64

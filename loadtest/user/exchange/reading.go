@@ -20,7 +20,7 @@ type Reading struct {
 	Request   int           `json:"request_bytes"` // of a model request, median
 	Turns     int           `json:"turns"`
 	RSS       int64         `json:"rss_bytes"` // of the daemon when the window shut
-	Markers   []string      `json:"-"`
+	Markers   []string      `json:"-"`         // of the measured messages
 }
 
 // Measure drives exchanges against a daemon and measures it. Added is known only from the journal of the stopped daemon.

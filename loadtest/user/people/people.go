@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,6 +109,7 @@ func (p *People) Write(ctx context.Context, updates int, span time.Duration) {
 	}
 }
 
+// Wait ends when everybody has written all.
 func (p *People) Wait() { p.work.Wait() }
 
 func (p *People) live(ctx context.Context, r *Room, at quota) {
@@ -275,3 +277,6 @@ func (p *People) malformed(r *Room) {
 	p.note(chat.Said{What: chat.Malformed, Marker: m, Text: raw, Once: n >= numbered}) // before it can be there
 	p.fake.Inject(json.RawMessage(raw))
 }
+
+// Name begins the markers of a run of a seed.
+func Name(seed uint64) string { return "t" + strconv.FormatUint(seed%(36*36*36*36), 36) }

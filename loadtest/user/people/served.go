@@ -17,6 +17,7 @@ type Counted struct {
 	Exceeded  int `json:"limits_exceeded"` // by the strict measure, whether that was refused or not
 }
 
+// Served takes the counts from its report.
 func Served(r faketelegram.Report) Counted {
 	return Counted{
 		Polls: r.Polls, Overlaps: r.Overlaps, Sent: r.Sent, Confirmed: r.Confirmed, Pending: r.Pending, Messages: r.Messages, Edits: r.Edits,

@@ -1,5 +1,0 @@
-package pace
-
-import "time"
-
-const RetryMin = 10 * time.Millisecond

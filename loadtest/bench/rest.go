@@ -1,5 +1,0 @@
-package bench
-
-import "time"
-
-const RestPoll = time.Second

@@ -1,3 +1,0 @@
-package exchange
-
-const FillParallel = 64
