@@ -52,6 +52,9 @@ func PermissionsOf(s Spec, house ...Spec) Permissions {
 	if s.RungInTime() {
 		p.consumer(subject.Timers, TimerConsumer(s.Name))
 	}
+	if s.CountsDead() {
+		p.pub("$JS.API.STREAM.INFO." + subject.Dead) // how many letters wait there, not what is in them
+	}
 	if s.Timers {
 		p.pub(subject.SchedulesOf(s.Name))
 	}

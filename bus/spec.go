@@ -26,3 +26,6 @@ type Spec struct {
 
 // RungInTime says whether it has a consumer of rings.
 func (s Spec) RungInTime() bool { return s.Timers || s.Rung }
+
+// CountsDead says whether it may know how many dead letters there are: who is rung may, but for executors.
+func (s Spec) CountsDead() bool { return len(s.Doorbells) > 0 && s.Catalog == "" && !s.Executors }

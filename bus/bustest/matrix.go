@@ -133,6 +133,8 @@ func (t *table) jetstream() {
 			direct, info, leader = reads, reads, reads
 		case "OBJ_blobs":
 			direct, info, leader = reads, reads, reads
+		case "DEAD":
+			info = bus.Spec.CountsDead
 		case "SYS":
 			direct = func(s bus.Spec) bool { return s.System }
 			leader = direct

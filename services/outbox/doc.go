@@ -14,7 +14,7 @@
 //   - A permanent error is not tried again. What may be tried again is tried Limits.Attempts times with growing waits.
 //
 // Where a channel has limits (a Pacer), an item waits for room before it is claimed, without an event. What Telegram refuses for
-// its limits is deferred, and counts as no attempt.
+// its limits is deferred, and counts as no attempt. All outboxes of a bus keep Telegram's limits together (internal/telegram).
 //
 // An item may have several parts (Telegram takes 4,096 characters at a time): each is claimed, sent and recorded like an item,
 // and only the last one ends it.

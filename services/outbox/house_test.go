@@ -155,7 +155,12 @@ type worker struct {
 
 func (h *house) run(t *testing.T, c outbox.Config) worker {
 	t.Helper()
-	c.Conn = h.bus.Connect(t, "outbox")
+	return h.runAs(t, h.bus.Connect(t, "outbox"), c)
+}
+
+func (h *house) runAs(t *testing.T, conn *bus.Conn, c outbox.Config) worker {
+	t.Helper()
+	c.Conn = conn
 	c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s, err := outbox.New(c)
 	if err != nil {

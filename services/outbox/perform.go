@@ -29,7 +29,8 @@ type Sender interface {
 // Pacer is a Sender that knows the limits of its channel, so that nothing is claimed before there is room for it: a claim whose
 // worker dies while it only waits would count as a message that may have arrived.
 type Pacer interface {
-	// Room says when there is room for a message in a session; the zero time when that is now. It keeps the session's place.
+	// Room says when there is room for a message in a session; the zero time when that is now. It keeps the session's place. It is
+	// asked for a decision, and takes no longer than one may.
 	Room(s session.ID) time.Time
 }
 

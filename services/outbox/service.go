@@ -47,7 +47,7 @@ func Spec() bus.Spec {
 		},
 		Timers:    true,
 		Snapshots: true,
-		Values:    true, // by which rules it has decided
+		Values:    true, // by which rules it has decided, and what was called of late where a channel has limits
 		Serves:    []string{sendVerb},
 		Follows:   true, // what is shown of turns that run
 	}

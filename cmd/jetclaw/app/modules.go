@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
@@ -91,7 +90,7 @@ func (p *parts) outbox(c *bus.Conn) (lifecycle.Service, error) {
 		o.Senders["http"] = sender
 	}
 	if len(p.outgoing) > 0 {
-		sender, err := outbox.Telegram(outbox.TelegramConfig{Bots: p.outgoing, Since: time.Now(), Log: c.Log()})
+		sender, err := outbox.Telegram(outbox.TelegramConfig{Bots: p.outgoing, Store: c, Log: c.Log()})
 		if err != nil {
 			return nil, fmt.Errorf("channels.telegram: %w", err)
 		}

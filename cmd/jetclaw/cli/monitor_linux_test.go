@@ -96,7 +96,8 @@ func TestMonitorOfATarget(t *testing.T) {
 			`jetclaw_turns_total{outcome="completed",cause=""} 1`, `jetclaw_events_appended_total{service="turns",type="turn.started.v1"} 1`,
 			`gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="fake",error_type=""} 1`,
 			`jetclaw_consumer_pending{stream="EV",consumer="turns"} 0`, `jetclaw_bus_connected{service="turns"} 1`, `jetclaw_ready 1`,
-			`jetclaw_bus_refusals_total{service="turns"} 0`, "jetclaw_journal_messages 4", "jetclaw_probe_failures_total 0",
+			`jetclaw_bus_refusals_total{service="turns"} 0`, "jetclaw_journal_messages 4", "jetclaw_dead_letters 0",
+			"jetclaw_probe_failures_total 0",
 		},
 		ofDoors: {
 			`jetclaw_messages_total{channel="terminal",outcome="received"} 1`, `jetclaw_deliveries_total{channel="terminal",outcome="sent"} 1`,

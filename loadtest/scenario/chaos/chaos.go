@@ -111,7 +111,7 @@ func attempt(ctx context.Context, b *bench.Bench, o options) (r report, err erro
 	}
 	defer k.sink.Close()
 	run := "x" + strconv.FormatUint(o.Seed%(36*36*36*36), 36)
-	if k.chats, err = newMessengers(run, o.Seed); err != nil {
+	if k.chats, err = newMessengers(run, o.Seed, o.calm); err != nil {
 		return r, err
 	}
 	defer k.chats.fake.Close()

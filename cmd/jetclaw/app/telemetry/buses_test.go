@@ -9,7 +9,7 @@ import (
 	"github.com/jetclaw/jetclaw/services/turns"
 )
 
-// TestWhatNATSIsAsked: a service asks about its own consumers and the journal, and may; the admin's process knows the dead letters.
+// TestWhatNATSIsAsked: a service asks about its own consumers, the journal and dead letters, and may.
 func TestWhatNATSIsAsked(t *testing.T) {
 	spec := turns.Spec()
 	s := bustest.New(t, spec)
@@ -22,7 +22,6 @@ func TestWhatNATSIsAsked(t *testing.T) {
 	b.at = b.at.Add(-lookEvery)
 	c := s.Connect(t, spec.Name)
 	b.Track(spec.Name, c)
-	b.Track(bus.Admin, s.Admin())
 	got := read(t, p)
 	for series, want := range map[string]float64{
 		`jetclaw_bus_connected{service="turns"}`: 1, `jetclaw_bus_reconnects_total{service="turns"}`: 0,

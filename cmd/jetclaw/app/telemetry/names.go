@@ -191,7 +191,7 @@ func Table() []Metric {
 		{JournalBytes, Gauge, "By", "Size of the journal.", nil, nil, ""},
 		{JournalLimit, Gauge, "By", "Size at which the journal takes no event any more; at 90 % no new messages.", nil, nil, ""},
 		{JournalMessages, Gauge, "{event}", "Events in the journal.", nil, nil, ""},
-		{DeadLetters, Gauge, "1", "Dead letters that nobody has dealt with; told by the process that runs the server.", nil, nil, ""},
+		{DeadLetters, Gauge, "1", "Dead letters that nobody has dealt with.", nil, nil, ""},
 		{ProbeFailures, Counter, "1", "Questions to NATS for these metrics that failed: what they would have told is left out.", nil, nil, ""},
 
 		{SpansMade, Counter, "{span}", "Spans that were made and sampled. What was neither exported nor dropped waits, or found the queue full.", nil, nil, ""},

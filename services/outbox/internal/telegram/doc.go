@@ -38,8 +38,14 @@
 // each; blocking until CallTime before the caller's deadline; not lossy. No span of time holds more calls than a Limit says.
 // A call counts from its begin until after its answer, so that this is true at the server, too, however long either
 // takes. Who would wait too long is told when to come back (Retry, Untried) and keeps the place for a while. Drafts never
-// wait, go behind all that does, and leave a third of the larger limits to it. The limits are those of this process: with
-// several that share a token, Telegram's 429 is what keeps them apart.
+// wait, go behind all that does, and leave a third of the larger limits to it.
+//
+// The limits are those of a bot, whatever the number of processes that speak for it: what they call they tell each other on a page
+// in a store that all of them have (page, board). The page is replaced by compare-and-set, once before a call and once behind it; a
+// call is made when a page that counts it is stored, so that each is decided with all before it in view, those of a process that has
+// ended too. A 429 that one of them gets holds the chat for all. It is politeness, not a lock: for a process that cannot use the
+// store for seconds, that stands still between the page and the call, or whose call takes longer than the others count it (flight),
+// Telegram's 429 is what keeps them apart.
 //
 // Nothing of a text or a token gets into a log line or an error.
 package telegram

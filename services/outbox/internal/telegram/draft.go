@@ -41,7 +41,7 @@ func (s *Sender) Draft(ctx context.Context, id session.ID, receipt, text string)
 	if last, ok := b.drafts.get(id); edit && ok && last == sum {
 		return receipt, nil
 	}
-	t, ok := b.gate.trySpare(chat, edit)
+	t, ok := b.gate.trySpare(ctx, chat, edit)
 	switch {
 	case !ok && edit:
 		return receipt, nil

@@ -14,22 +14,18 @@ type gate struct {
 	mu    sync.Mutex
 	lim   *limiter
 	timer *time.Timer // for the next look at the queue; nil until it is needed
+	board *board      // where the processes of the bot tell each other what they call; nil: there is one
 }
 
+// newGate makes one for a process that is alone.
 func newGate(l Limits) *gate { return &gate{lim: newLimiter(l)} }
-
-// remember has it count with calls of a process that ended when this one began.
-func (g *gate) remember(since time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.lim.remember(since)
-}
 
 // soon is so little that it is waited for at the gate.
 const soon = 50 * time.Millisecond
 
 // room says when it will be the turn of a call that is not asked for yet: its place is kept. The zero time when that is now.
 func (g *gate) room(key string, chat int64) time.Time {
+	g.look()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -58,7 +54,7 @@ func (g *gate) enter(ctx context.Context, key string, chat int64, edit bool) (*t
 		return t, nil
 	}
 	var tooLate <-chan time.Time
-	if deadline, ok := ctx.Deadline(); ok {
+	if deadline, ok := ctx.Deadline(); ok && !g.lim.isBegun(t) {
 		latest := deadline.Add(-CallTime)
 		if t.slot.After(latest) {
 			defer g.mu.Unlock()
@@ -79,6 +75,14 @@ func (g *gate) enter(ctx context.Context, key string, chat int64, edit bool) (*t
 	defer g.mu.Unlock()
 	if ctx.Err() == nil {
 		g.advance(time.Now()) // its turn may be right now
+		if g.lim.isBegun(t) {
+			g.mu.Unlock()
+			select {
+			case <-t.ready:
+			case <-ctx.Done():
+			}
+			g.mu.Lock()
+		}
 	}
 	if t.called() {
 		return t, nil
@@ -99,14 +103,30 @@ func (t *ticket) called() bool {
 func (g *gate) giveUp(t *ticket, now time.Time) *full {
 	g.lim.leave(t, now)
 	g.advance(now)
-	return &full{after: max(t.slot.Sub(now), time.Millisecond), held: t.chat.held.After(now)}
+	return &full{after: max(t.slot.Sub(now), time.Millisecond), held: t.chat.holds().After(now)}
 }
 
 // trySpare begins a call if there is room to spare right now; leave has to follow it.
-func (g *gate) trySpare(chat int64, edit bool) (*ticket, bool) {
+func (g *gate) trySpare(ctx context.Context, chat int64, edit bool) (*ticket, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.lim.spare(chat, edit, time.Now())
+	t, ok := g.lim.trySpare(chat, edit, time.Now())
+	if !ok {
+		return nil, false
+	}
+	g.tell()
+	g.mu.Unlock()
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	if !t.called() {
+		g.lim.leave(t, time.Now())
+		g.tell()
+		return nil, false
+	}
+	return t, !t.never
 }
 
 // leave ends a call.
@@ -123,6 +143,7 @@ func (g *gate) hold(chat int64, d time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
+	defer g.tell()
 	return g.lim.hold(chat, now.Add(d), now)
 }
 
@@ -135,6 +156,7 @@ func (g *gate) held(chat int64) time.Duration {
 
 // advance begins what may begin and sets the timer for what may not yet. The caller holds mu.
 func (g *gate) advance(now time.Time) {
+	defer g.tell()
 	next := g.lim.advance(now)
 	switch {
 	case next.IsZero():
@@ -149,6 +171,7 @@ func (g *gate) advance(now time.Time) {
 }
 
 func (g *gate) tick() {
+	g.look() // what flew elsewhere may be over
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.advance(time.Now())

@@ -173,7 +173,10 @@ func TestRoomKeepsAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(Limits{Overall: Limit{2, time.Second}})
 		began := time.Now()
-		g.remember(began)
+		for id := range int64(2) {
+			ticket, _ := g.enter(t.Context(), "before", 100+id, false)
+			g.leave(ticket)
+		}
 		var at []time.Duration
 		for i := range 6 {
 			room := g.room(fmt.Sprint("s", i), int64(i+1))

@@ -1,6 +1,9 @@
 package telegram
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Limit is at most N calls in any span of Per.
 type Limit struct {
@@ -45,38 +48,40 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// longest is how long a call may count.
-func (l Limits) longest() time.Duration {
-	return max(l.Chat.Per, l.Group.Per, l.Edit.Per, l.GroupEdit.Per)
-}
-
 // window counts the calls that a Limit forbids to exceed. A call counts from its begin until Per after its end: the server
 // saw it somewhere between the two, so no span of Per there holds more than were counted here.
 type window struct {
-	ends   []time.Time // of calls that are over, oldest first; at most N
-	flying int         // calls that have not ended
+	ends   []time.Time // of the calls that are over, of all processes, oldest first. Ahead is what flies elsewhere, till then at most
+	own    []time.Time // of them, those of this process
+	flying int         // calls of this process that have not ended
 }
 
 func (w *window) prune(l Limit, now time.Time) {
-	n := 0
-	for n < len(w.ends) && !w.ends[n].Add(l.Per).After(now) {
-		n++
-	}
-	w.ends = w.ends[:copy(w.ends, w.ends[n:])]
+	w.ends, w.own = dropped(w.ends, l, now), dropped(w.own, l, now)
 }
 
-// fill counts n calls that ended at a time.
-func (w *window) fill(n int, at time.Time) {
-	for range n {
-		w.ends = append(w.ends, at)
+// dropped is without what has left the window.
+func dropped(ends []time.Time, l Limit, now time.Time) []time.Time {
+	n := 0
+	for n < len(ends) && !ends[n].Add(l.Per).After(now) {
+		n++
 	}
+	return ends[:copy(ends, ends[n:])]
 }
 
 func (w *window) begin() { w.flying++ }
 
 func (w *window) end(now time.Time) {
 	w.flying--
-	w.ends = append(w.ends, now)
+	w.own = append(w.own, now)
+	i, _ := slices.BinarySearchFunc(w.ends, now, time.Time.Compare)
+	w.ends = slices.Insert(w.ends, i, now)
+}
+
+// learn takes the ends of others for all there are.
+func (w *window) learn(others []time.Time) {
+	w.ends = append(append(w.ends[:0], w.own...), others...)
+	slices.SortFunc(w.ends, time.Time.Compare)
 }
 
 // slot is when the call after the next k may begin at the earliest, as if those that fly ended now.
@@ -87,7 +92,7 @@ func (w *window) slot(l Limit, k int, now time.Time) time.Time {
 	switch {
 	case before < 0:
 	case before < len(w.ends):
-		at = w.ends[before].Add(l.Per)
+		at = earlier(w.ends[before], now).Add(l.Per)
 	default:
 		at = now.Add(l.Per)
 	}

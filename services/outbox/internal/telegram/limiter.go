@@ -29,19 +29,26 @@ type limiter struct {
 	seq     uint64             // of the newest ticket
 	pass    uint64             // of advance
 	sweepAt int                // chats are looked through for idle ones when there are so many
-	born    time.Time          // what was called just before it nobody remembers; zero: nothing was
+	// Where limits are shared with other processes, a call that was begun is called once they know of it; see page.
+	shared bool
+	begun  []*ticket // that they do not know of yet
+	dirty  bool      // there is something to tell them
 }
 
 // chat is what is known of one chat. It is forgotten when that says nothing any more.
 type chat struct {
 	id      int64
 	held    time.Time // by a 429 until then
+	heldToo time.Time // by a 429 that another process got
 	all     window    // against Limits.Chat
 	group   window    // against Limits.Group
 	edits   window    // against Limits.Edit or Limits.GroupEdit
 	waiting int       // tickets in the queue
 	blocked uint64    // the pass of advance that found it so
 }
+
+// holds is until when it is held.
+func (c *chat) holds() time.Time { return later(c.held, c.heldToo) }
 
 // ticket is one call that wants to be made.
 type ticket struct {
@@ -51,18 +58,13 @@ type ticket struct {
 	seq    uint64
 	slot   time.Time     // when it will be its turn, as far as could be said when it joined or left
 	byChat bool          // slot is that of its chat: it takes no room from others until then
-	ready  chan struct{} // closed when it is its turn
+	spare  bool          // nobody waits for it: it is called now or never
+	never  bool          // spare, and there was no room after all
+	ready  chan struct{} // closed when it is its turn; or never
 }
 
 func newLimiter(l Limits) *limiter {
 	return &limiter{limits: l.orDefault(), chats: map[int64]*chat{}, places: map[string]*ticket{}, sweepAt: minSweep}
-}
-
-// remember has a limiter that begins count with one before it, in a process that has ended a moment ago: every chat has had its
-// share of messages, and half of what a group may have in a minute.
-func (l *limiter) remember(now time.Time) {
-	l.born = now
-	l.overall.fill(l.limits.Overall.N, now)
 }
 
 // join puts a call into the queue: at the place that key has left, else at the end.
@@ -78,15 +80,26 @@ func (l *limiter) join(key string, id int64, edit bool, now time.Time) *ticket {
 		l.seq++
 		t.seq = l.seq
 	}
-	t.chat.waiting++
-	i, _ := slices.BinarySearchFunc(l.waiting, t.seq, func(w *ticket, seq uint64) int { return cmp.Compare(w.seq, seq) })
-	l.waiting = slices.Insert(l.waiting, i, t)
+	l.queue(t)
 	l.estimate(t, now)
 	return t
 }
 
+func (l *limiter) queue(t *ticket) {
+	t.chat.waiting++
+	i, _ := slices.BinarySearchFunc(l.waiting, t.seq, func(w *ticket, seq uint64) int { return cmp.Compare(w.seq, seq) })
+	l.waiting = slices.Insert(l.waiting, i, t)
+}
+
 // leave takes a ticket out of the queue that was not called; its place is kept. Its slot is then when to come back.
 func (l *limiter) leave(t *ticket, now time.Time) {
+	if i := slices.Index(l.begun, t); i >= 0 {
+		l.begun = slices.Delete(l.begun, i, i+1)
+		l.undo(t)
+	}
+	if t.spare {
+		return
+	}
 	l.estimate(t, now)
 	if i := slices.Index(l.waiting, t); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
@@ -136,18 +149,18 @@ func (l *limiter) estimate(t *ticket, now time.Time) {
 // chatSlot is when the chat of a ticket may be called, after k others.
 func (l *limiter) chatSlot(t *ticket, k int, now time.Time) time.Time {
 	c := t.chat
-	at := later(now, c.held)
+	at := later(now, c.holds())
 	at = later(at, c.all.slot(l.limits.Chat, k, now))
 	if c.id < 0 {
 		at = later(at, c.group.slot(l.limits.Group, k, now))
 	}
 	if t.edit {
-		at = later(at, c.edits.slot(l.editLimit(c), 0, now))
+		at = later(at, c.edits.slot(l.editLimit(c.id), 0, now))
 	}
 	return at
 }
 
-// advance begins the calls whose turn it is: their ready is closed, and done has to follow each. It returns when to look
+// advance begins the calls whose turn it is: done has to follow each that is called. It returns when to look
 // again unless something happens before; the zero time when nobody waits.
 func (l *limiter) advance(now time.Time) (next time.Time) {
 	l.pass++
@@ -174,36 +187,58 @@ func (l *limiter) advance(now time.Time) (next time.Time) {
 		}
 		t.chat.waiting--
 		l.begin(t)
-		close(t.ready)
 	}
 	clear(l.waiting[len(keep):])
 	l.waiting = keep
 	return next
 }
 
-// spare begins a call that nobody has to wait for, if there is room to spare.
-func (l *limiter) spare(id int64, edit bool, now time.Time) (*ticket, bool) {
-	c := l.chat(id, now)
-	t := &ticket{chat: c, edit: edit}
-	if c.waiting > 0 || l.chatSlot(t, 0, now).After(now) || !c.all.spare(l.limits.Chat, now) ||
-		c.id < 0 && !c.group.spare(l.limits.Group, now) || !l.overall.spare(l.limits.Overall, now) {
+// trySpare begins a call that nobody has to wait for, if there is room to spare.
+func (l *limiter) trySpare(id int64, edit bool, now time.Time) (*ticket, bool) {
+	t := &ticket{chat: l.chat(id, now), edit: edit, spare: true, ready: make(chan struct{})}
+	if !l.hasSpare(t, now) {
 		return nil, false
 	}
 	l.begin(t)
 	return t, true
 }
 
+func (l *limiter) hasSpare(t *ticket, now time.Time) bool {
+	c := t.chat
+	return c.waiting == 0 && !l.chatSlot(t, 0, now).After(now) && c.all.spare(l.limits.Chat, now) &&
+		(c.id >= 0 || c.group.spare(l.limits.Group, now)) && l.overall.spare(l.limits.Overall, now)
+}
+
+// begin counts a call. It is called at once where nobody else has to know.
 func (l *limiter) begin(t *ticket) {
 	for _, w := range l.windows(t) {
 		w.begin()
 	}
+	l.dirty = true
+	if !l.shared {
+		close(t.ready)
+		return
+	}
+	l.begun = append(l.begun, t)
 }
 
-// done ends a call that was begun, however it went.
+// isBegun says that a call was begun, and that the others do not know yet.
+func (l *limiter) isBegun(t *ticket) bool { return slices.Contains(l.begun, t) }
+
+// undo takes back a begin: it was not called.
+func (l *limiter) undo(t *ticket) {
+	for _, w := range l.windows(t) {
+		w.flying--
+	}
+	l.dirty = true
+}
+
+// done ends a call that was called, however it went.
 func (l *limiter) done(t *ticket, now time.Time) {
 	for _, w := range l.windows(t) {
 		w.end(now)
 	}
+	l.dirty = true
 }
 
 // windows are those that a call counts in.
@@ -218,8 +253,8 @@ func (l *limiter) windows(t *ticket) []*window {
 	return ws
 }
 
-func (l *limiter) editLimit(c *chat) Limit {
-	if c.id < 0 {
+func (l *limiter) editLimit(chat int64) Limit {
+	if chat < 0 {
 		return l.limits.GroupEdit
 	}
 	return l.limits.Edit
@@ -228,15 +263,16 @@ func (l *limiter) editLimit(c *chat) Limit {
 // hold keeps a chat from being called before a time. It says whether that is news.
 func (l *limiter) hold(id int64, until, now time.Time) bool {
 	c := l.chat(id, now)
-	news := !c.held.After(now)
+	news := !c.holds().After(now)
 	c.held = later(c.held, until)
+	l.dirty = true
 	return news
 }
 
 // heldUntil is until when a chat is held; a time that has passed when it is not.
 func (l *limiter) heldUntil(id int64) time.Time {
 	if c := l.chats[id]; c != nil {
-		return c.held
+		return c.holds()
 	}
 	return time.Time{}
 }
@@ -250,11 +286,6 @@ func (l *limiter) chat(id int64, now time.Time) *chat {
 		l.sweep(now)
 	}
 	c := &chat{id: id}
-	if !l.born.IsZero() && now.Sub(l.born) < l.limits.longest() {
-		c.all.fill(l.limits.Chat.N, l.born)
-		c.group.fill(l.limits.Group.N/2, l.born)
-		c.edits.fill(l.editLimit(c).N, l.born)
-	}
 	l.chats[id] = c
 	return c
 }
@@ -262,8 +293,8 @@ func (l *limiter) chat(id int64, now time.Time) *chat {
 // sweep forgets what says nothing any more.
 func (l *limiter) sweep(now time.Time) {
 	for id, c := range l.chats {
-		if c.waiting == 0 && !c.held.After(now) && c.all.idle(l.limits.Chat, now) &&
-			c.group.idle(l.limits.Group, now) && c.edits.idle(l.editLimit(c), now) {
+		if c.waiting == 0 && !c.holds().After(now) && c.all.idle(l.limits.Chat, now) &&
+			c.group.idle(l.limits.Group, now) && c.edits.idle(l.editLimit(c.id), now) {
 			delete(l.chats, id)
 		}
 	}
@@ -272,6 +303,13 @@ func (l *limiter) sweep(now time.Time) {
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
 		return b
 	}
 	return a

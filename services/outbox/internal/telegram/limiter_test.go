@@ -148,7 +148,7 @@ func (s *sim) kept(t fataler) {
 		}
 	}
 	for id, times := range edits {
-		check(t, fmt.Sprint("edits in ", id), times, s.editLimit(&chat{id: id}))
+		check(t, fmt.Sprint("edits in ", id), times, s.editLimit(id))
 	}
 }
 
@@ -292,7 +292,7 @@ func TestSpare(t *testing.T) {
 	s := newSim(Limits{Edit: Limit{100, time.Second}, Chat: Limit{100, time.Second}}, instantly)
 	n := 0
 	for id := range int64(40) {
-		if tk, ok := s.spare(1+id, true, s.now); ok {
+		if tk, ok := s.trySpare(1+id, true, s.now); ok {
 			s.done(tk, s.now)
 			n++
 		}
@@ -313,7 +313,7 @@ func TestSpare(t *testing.T) {
 		"waiting": func() { s.hold(1, s.now, s.now); s.ask("", 1, false) },
 	} {
 		busy()
-		if _, ok := s.spare(1, true, s.now); ok {
+		if _, ok := s.trySpare(1, true, s.now); ok {
 			t.Errorf("a draft although its chat is %s", name)
 		}
 	}
@@ -379,7 +379,7 @@ func TestLimiter(t *testing.T) {
 				}
 			},
 			"draft": func(t *rapid.T) {
-				if tk, ok := s.spare(id.Draw(t, "chat"), rapid.Bool().Draw(t, "edit"), s.now); ok {
+				if tk, ok := s.trySpare(id.Draw(t, "chat"), rapid.Bool().Draw(t, "edit"), s.now); ok {
 					s.fly(tk)
 				}
 			},

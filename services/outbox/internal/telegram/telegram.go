@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,9 +28,7 @@ type Config struct {
 	Bots   []Bot
 	Limits Limits // of each token; what is zero is Telegram's
 	Log    *slog.Logger
-	// Since is when this process began: a process before it may have used up what the limits allow, a moment before. Zero: there
-	// was none.
-	Since time.Time
+	Store  Store // what all processes share that speak for these bots; nil: there is no other, and never was
 }
 
 // Sender sends for all bots. Its methods may be called from any goroutine.
@@ -74,8 +73,9 @@ func New(c Config) (*Sender, error) {
 		}
 		if gates[b.Token] == nil {
 			gates[b.Token] = newGate(c.Limits)
-			if !c.Since.IsZero() {
-				gates[b.Token].remember(c.Since)
+			if c.Store != nil {
+				number, _, _ := strings.Cut(b.Token, ":") // the public part: the same after a new token
+				gates[b.Token].share(c.Store, "calls.telegram."+number, c.Log.With("account", b.Account))
 			}
 		}
 		s.bots[b.Account] = &bot{
@@ -115,9 +115,10 @@ func (s *Sender) Room(id session.ID) time.Time {
 	return b.gate.room(string(id), (&attempt{bot: b, to: to}).chat())
 }
 
-// Close gives up the connections that are kept. A Sender that is called again makes new ones.
+// Close gives up the connections that are kept, when the last calls are told. A Sender that is called again makes new ones.
 func (s *Sender) Close() {
 	for _, b := range s.bots {
+		b.gate.close()
 		b.client.Close()
 	}
 }
