@@ -3,7 +3,6 @@ package kill
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -72,13 +71,8 @@ func (o *clockOptions) begin(dir string) error {
 func (k *run) stepping(ctx context.Context) (err error) {
 	h := k.home
 	h.Env = []string{k.o.clock.clocks[1].Environ()}
-	for {
-		if _, err := os.Stat(filepath.Join(h.Dir, "run", "endpoint.json")); err == nil {
-			break
-		}
-		if !pace.Wait(ctx, flightPoll) { // the daemon answers a moment before it says how its bus is reached
-			return context.Cause(ctx)
-		}
+	if _, err := h.Endpoint(ctx); err != nil { // the second process looks for it
+		return err
 	}
 	if k.second, err = daemon.Start(k.Binary, h, "--target", k.o.clock.targets); err != nil {
 		return err
