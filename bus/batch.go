@@ -29,6 +29,9 @@ func (c *Conn) batch(ctx context.Context, stream string, n int, opts ...jetstrea
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "%w", err)
 		}
+		if err := placed(m); err != nil {
+			return nil, fault.New(fault.Internal, "%w", err)
+		}
 		msgs = append(msgs, m)
 	}
 	if len(msgs) == 0 { // the server says so when there are none: this question was lost, and the library does not tell

@@ -83,7 +83,7 @@ func (c *Conn) blobVersion(ctx context.Context, name string) (version, error) {
 		return v, fault.New(fault.Unavailable, "object %s: %w", name, err)
 	}
 	if m.Header.Get("Status") == "" {
-		if v.seq, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		if v.seq, err = strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64); err != nil {
 			return v, fault.New(fault.Internal, "object %s: an answer without its sequence: %w", name, err)
 		}
 		if v.info = described(m.Data); v.there() {

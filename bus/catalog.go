@@ -58,6 +58,10 @@ func (c *Conn) catalog(ctx context.Context, filter string) (map[string][]byte, e
 	}
 	all := map[string][]byte{}
 	for _, m := range msgs {
+		if copied(m.Header, m.Subject, m.Sequence) {
+			c.log.Warn("what an executor offers is ignored", "subject", m.Subject, "error", errCopied)
+			continue
+		}
 		if m.Header.Get("KV-Operation") == "" {
 			if name, err := session.Unescape(strings.TrimPrefix(m.Subject, catalogPrefix)); err == nil {
 				all[name] = m.Data

@@ -25,8 +25,13 @@ func (c *Conn) news(ctx context.Context, subj string, h nats.Header, data []byte
 }
 
 // decode reads a stored message, and fetches its body from the object store when it was claim-checked. A body that is
-// missing or damaged there, or cannot be decoded, becomes envelope.Unknown; trouble in reaching the store is an error.
+// missing or damaged there, or cannot be decoded, becomes envelope.Unknown, as does a copy (see copied); trouble in reaching the store is an error.
 func (c *Conn) decode(ctx context.Context, subj string, h nats.Header, data []byte, cursor uint64) (envelope.Event, error) {
+	if copied(h, subj, cursor) {
+		ev, err := copiedEvent(subj, h, data, cursor)
+		c.log.Warn("an event that a server was made to store is not believed", "session", ev.Session, "cursor", cursor)
+		return ev, err
+	}
 	digest := h.Get(envelope.HeaderBlob)
 	if digest == "" {
 		ev, err := envelope.Decode(subj, envelope.Header(h), data, cursor, registry.Decode)

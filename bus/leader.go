@@ -130,6 +130,9 @@ func (c *Conn) lasts(ctx context.Context, stream, filter string) (msgs []*jetstr
 		if err != nil {
 			return nil, 0, fault.New(fault.Unavailable, "%w", err)
 		}
+		if err := placed(m); err != nil {
+			return nil, 0, fault.New(fault.Internal, "%w", err)
+		}
 		msgs, last = append(msgs, m), max(last, m.Sequence)
 	}
 	return msgs, last, nil

@@ -13,9 +13,6 @@ type Permissions struct {
 	Subscribe []string
 	// Deny is what of Publish it may not do all the same: see Spec.Executors.
 	Deny []string
-	// Respond lets it answer, once and in time, to the reply subject of a message that it received. Serve answers to
-	// inboxes only: a reply subject chosen by the asker could otherwise be one of the journal's.
-	Respond bool
 }
 
 // Admin is the user that owns the topology. No service runs as it: whoever may create a consumer may let the server
@@ -24,7 +21,7 @@ const Admin = "admin"
 
 // AdminPermissions are those of Admin: everything.
 func AdminPermissions() Permissions {
-	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}, Respond: true}
+	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
 }
 
 // inboxPrefix is the root of a user's own replies. Only the user may subscribe below it.
@@ -36,10 +33,11 @@ const inboxRoot = "_INBOX_"
 // stream or a consumer, purge, pull another's doorbells, read another's replies, or append another's kinds.
 //
 // One thing a server cannot refuse: whoever may read (a direct get, a pull) chooses the reply subject, so that the server
-// itself sends a copy of a stored message there, even into the journal. Such a copy has the old event's id, type and
-// jc-prev, so that a fold and the walk along the chain see it for what it is; what carries authority is signed beside.
+// itself sends a copy of a stored message there, even into the journal, and that message may be one of the asker's making. Readers
+// tell such copies by their headers and believe none: see copied.
 //
-// house are all services: who runs executors of the configuration may use names that nobody else has, and only these.
+// house are all who may connect, but Admin: a service answers the inboxes of those that ask it, and who runs executors of the
+// configuration may use names that nobody else has, and only these.
 func PermissionsOf(s Spec, house ...Spec) Permissions {
 	p := grants{}
 	p.sub(inboxPrefix(s.Name) + ".>")
@@ -85,7 +83,7 @@ func PermissionsOf(s Spec, house ...Spec) Permissions {
 	if s.Executors {
 		p.executors(s, house)
 	}
-	p.micro(s)
+	p.micro(s, house)
 	if s.Live {
 		p.pub(subject.LiveAll)
 	}
@@ -164,7 +162,9 @@ func (g *grants) executors(s Spec, house []Spec) {
 	}
 }
 
-func (g *grants) micro(s Spec) {
+// micro grants to ask, and to answer. NATS's own permission to respond (allow_responses) would let a user publish anywhere: it holds for
+// whatever reply subject a message names that the user gets, also one that it has sent to itself.
+func (g *grants) micro(s Spec, house []Spec) {
 	for _, ask := range s.Asks {
 		if service, verb, ok := strings.Cut(ask, "."); ok {
 			g.pub(subject.Service(service, verb))
@@ -173,7 +173,13 @@ func (g *grants) micro(s Spec) {
 	if len(s.Serves) == 0 {
 		return
 	}
-	g.Respond = true
+	g.pub(inboxPrefix(Admin) + ".>")
+	for _, other := range house {
+		asks := func(ask string) bool { return strings.HasPrefix(ask, s.Name+".") }
+		if other.Name != s.Name && slices.ContainsFunc(other.Asks, asks) {
+			g.pub(inboxPrefix(other.Name) + ".>")
+		}
+	}
 	for _, verb := range s.Serves {
 		g.sub(subject.Service(s.Name, verb))
 	}

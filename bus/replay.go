@@ -162,9 +162,9 @@ func (c *Conn) watch(ctx context.Context, kinds []string, of func(kind string) s
 }
 
 func (c *Conn) tailEvent(ctx context.Context, m *nats.Msg) (envelope.Event, error) {
-	cursor, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	cursor, err := strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64)
 	if err != nil {
 		return envelope.Event{}, fmt.Errorf("cursor of %s: %w", m.Subject, err)
 	}
-	return c.news(ctx, m.Header.Get(jetstream.SubjectHeader), m.Header, m.Data, cursor)
+	return c.news(ctx, own(m.Header, jetstream.SubjectHeader), m.Header, m.Data, cursor)
 }

@@ -18,12 +18,15 @@ func RulesKey(digest string) string { return rulesKey + "." + digest }
 // Rules are what a service's machine was configured with; nil when nobody has recorded them. The Spec of whoever asks has
 // ReadsRules.
 func (c *Conn) Rules(ctx context.Context, service, digest string) (json.RawMessage, error) {
-	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+valuePrefix+service+"."+RulesKey(digest), nil)
+	at := valuePrefix + service + "." + RulesKey(digest)
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Settings+"."+at, nil)
 	switch {
 	case err != nil:
 		return nil, fault.New(fault.Unavailable, "rules %s of %s: %w", digest, service, err)
 	case m.Header.Get("Status") != "" || m.Header.Get("KV-Operation") != "":
 		return nil, nil
+	case copiedAnswer(m.Header, at):
+		return nil, fault.New(fault.Internal, "rules %s of %s: %w", digest, service, errCopied)
 	}
 	return m.Data, nil
 }

@@ -38,11 +38,16 @@ func (c *Conn) LoadSnapshot(ctx context.Context, s session.ID) (snap Snapshot, o
 
 // SnapshotOf is LoadSnapshot for the user Admin, of any service.
 func (c *Conn) SnapshotOf(ctx context.Context, service string, s session.ID) (snap Snapshot, ok bool, err error) {
-	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+snapshotOf(service, s), nil)
+	at := snapshotOf(service, s)
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET.KV_"+subject.Snap+"."+at, nil)
 	if err != nil {
 		return Snapshot{}, false, fault.New(fault.Unavailable, "snapshot of %s: %w", s, err)
 	}
 	if m.Header.Get("Status") != "" || m.Header.Get("KV-Operation") != "" {
+		return Snapshot{}, false, nil
+	}
+	if copiedAnswer(m.Header, at) {
+		c.log.Warn("snapshot ignored", "session", s, "error", errCopied)
 		return Snapshot{}, false, nil
 	}
 	if err := json.Unmarshal(m.Data, &snap); err != nil {

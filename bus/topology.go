@@ -133,11 +133,11 @@ func deadStream(l Limits) Stream {
 	return sized(c, 0, deadSize, l)
 }
 
-// bucket has the layout of a NATS key-value bucket (ADR-8).
+// bucket has the layout of a NATS key-value bucket (ADR-8), but refuses roll-ups: with one (Nats-Rollup: all) whoever may write any key
+// would empty the bucket. One message a key is all there is anyway.
 func bucket(name string, l Limits) Stream {
 	c := base("KV_"+name, l, "$KV."+name+".>")
 	c.MaxMsgsPerSubject = 1
-	c.AllowRollup = true
 	c.DenyDelete = true
 	return sized(c, 0, bucketSize, l)
 }
@@ -153,7 +153,7 @@ func snapBucket(l Limits) Stream {
 	return sized(c, l.SnapBytes, snapSize, l)
 }
 
-// blobStore has the layout of a NATS object store (ADR-20).
+// blobStore has the layout of a NATS object store (ADR-20), whose descriptions replace each other by roll-ups.
 func blobStore(l Limits) Stream {
 	c := base("OBJ_"+subject.Blobs, l, "$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
 	c.Description = "bodies above the claim-check size"

@@ -66,8 +66,11 @@ func (c *Conn) ValueRevision(ctx context.Context, key string) (value []byte, rev
 	case status != "":
 		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: %s %s", key, status, m.Header.Get("Description"))
 	}
-	if revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+	if revision, err = strconv.ParseUint(own(m.Header, jetstream.SequenceHeader), 10, 64); err != nil {
 		return nil, 0, false, fault.New(fault.Unavailable, "read value %s: it has no sequence", key)
+	}
+	if copied(m.Header, at, revision) {
+		return nil, 0, false, fault.New(fault.Internal, "read value %s: %w", key, errCopied)
 	}
 	if m.Header.Get("KV-Operation") != "" {
 		return nil, revision, false, nil

@@ -59,8 +59,9 @@ func publishRules(specs []bus.Spec) []rule {
 	t.add(nobody,
 		"$KV.snap.other."+string(peer), "$KV.catalog.other.more", "$KV.settings.x", "$KV.settings.other.x", "$O.blobs.x", "$O.other.C.x",
 		"sys.other.files.connected", "timer.other."+string(peer), "schedule.other."+string(peer),
-		"worker.other.one", "svc.other.verb", "_INBOX.x.y", "_INBOX_other.x", "_INBOX_admin.x.y",
+		"worker.other.one", "svc.other.verb", "_INBOX.x.y", "_INBOX_other.x",
 		"$SRV.PING", "$SRV.STATS", "$SYS.REQ.SERVER.PING", "$JS.FC.EV.turns.1", "x", "nobody.knows")
+	t.add(func(s bus.Spec) bool { return len(s.Serves) > 0 }, "_INBOX_admin.x.y")
 	return t
 }
 
@@ -151,6 +152,11 @@ func (t *table) jetstream() {
 		"$JS.API.DIRECT.GET.KV_settings.$KV.settings.other.x")
 }
 
+// answers says whether a service is asked by another one.
+func answers(s, asker bus.Spec) bool {
+	return s.Name != asker.Name && slices.ContainsFunc(s.Serves, func(verb string) bool { return slices.Contains(asker.Asks, s.Name+"."+verb) })
+}
+
 func (t *table) ofService(sp bus.Spec) {
 	own := named(sp.Name)
 	for stream, durable := range map[string]string{"EV": sp.Name, "TIMERS": "timers-" + sp.Name} {
@@ -181,7 +187,8 @@ func (t *table) ofService(sp bus.Spec) {
 		"$JS.API.STREAM.MSG.GET.KV_settings."+sp.Name)
 	t.add(both(own, func(s bus.Spec) bool { return s.Timers }), subject.Schedule(sp.Name, peer))
 	t.add(nobody, subject.Timer(sp.Name, peer)) // only the server rings
-	t.add(both(own, works), subject.Worker(sp.Name, "one"), "_INBOX_"+sp.Name+".x.y")
+	t.add(both(own, works), subject.Worker(sp.Name, "one"))
+	t.add(func(s bus.Spec) bool { return own(s) && works(s) || answers(s, sp) }, "_INBOX_"+sp.Name+".x.y")
 	t.add(nobody, "$SRV.PING."+sp.Name, "$SRV.STATS."+sp.Name+".id")
 	for _, verb := range append(slices.Clone(sp.Serves), "unheard") {
 		t.add(func(s bus.Spec) bool { return slices.Contains(s.Asks, sp.Name+"."+verb) }, subject.Service(sp.Name, verb))

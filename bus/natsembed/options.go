@@ -57,7 +57,6 @@ const (
 	noStoreLimit      = 1 << 50 // the server would guess from the free space, another number at each start
 	maxMemoryStore    = 64 << 20
 	authTimeout       = 10 // seconds; signing a nonce is instant, but a loaded machine is not
-	replyExpires      = 5 * time.Minute
 )
 
 func (o *Options) fill() error {
@@ -129,9 +128,6 @@ func NkeyUsers(users []User) []*server.NkeyUser {
 			Subscribe: allow(u.Permissions.Subscribe),
 		}
 		p.Publish.Deny = append(p.Publish.Deny, u.Permissions.Deny...)
-		if u.Permissions.Respond {
-			p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: replyExpires}
-		}
 		all[i] = &server.NkeyUser{Nkey: u.PublicKey, Permissions: p}
 	}
 	return all

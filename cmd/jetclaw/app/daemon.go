@@ -208,7 +208,7 @@ func (g *group) add(p *parts, t Target) {
 			w := newWorker(m.spec.Name, g.dial, func(c *bus.Conn) (lifecycle.Service, error) { return m.make(p, c) })
 			if g.server == nil {
 				w.check = func(ctx context.Context, c *bus.Conn) error {
-					return c.Check(ctx, m.spec, bus.PermissionsOf(m.spec, specs()...))
+					return c.Check(ctx, m.spec, permissionsOf(m.spec))
 				}
 			}
 			g.modules = append(g.modules, lifecycle.Module{Name: m.spec.Name, Service: w})

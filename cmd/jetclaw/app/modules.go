@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/cmd/internal/lifecycle"
@@ -49,24 +50,28 @@ func specs() []bus.Spec {
 // cliUser is the command line at a running daemon.
 const cliUser = "cli"
 
-// BusUsers are all who may connect to the bus: the owner of the topology, the command line, servers of other MCP clients, and one
-// a service.
-func BusUsers() []natsconf.User {
-	cli := bus.Spec{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
+// clients are those who connect and are no service: the command line, and servers of other MCP clients.
+func clients() []bus.Spec {
+	return []bus.Spec{{Name: cliUser, Follows: true, ReadsRules: true, Asks: []string{
 		"intake.submit", "intake.control", "intake.reply", "turns.context", "turns.delete", "turns.fork", "turns.rerun",
 		"approvals.list", "approvals.get", "approvals.decide", "tools.explain",
 		"intake.pairing-list", "intake.pairing-approve", "intake.pairing-revoke", "intake.channels",
 		"conversations.list", "conversations.get", "conversations.read", "conversations.search",
 		"conversations.status", "conversations.reindex",
 		"mcp.status", "mcp.reload", "mcp.probe", "mcp.login", "mcp.code", "mcp.logout",
-	}}
-	list := []natsconf.User{
-		{Name: bus.Admin, Permissions: bus.AdminPermissions()},
-		{Name: cliUser, Permissions: bus.PermissionsOf(cli)},
-		{Name: bridge.Name, Permissions: bus.PermissionsOf(bridge.Spec())},
-	}
-	for _, s := range specs() {
-		list = append(list, natsconf.User{Name: s.Name, Permissions: bus.PermissionsOf(s, specs()...)})
+	}}, bridge.Spec()}
+}
+
+// permissionsOf is what the user of a service or client may do in this house.
+func permissionsOf(s bus.Spec) bus.Permissions {
+	return bus.PermissionsOf(s, slices.Concat(clients(), specs())...)
+}
+
+// BusUsers are all who may connect to the bus: the owner of the topology, clients, and one a service.
+func BusUsers() []natsconf.User {
+	list := []natsconf.User{{Name: bus.Admin, Permissions: bus.AdminPermissions()}}
+	for _, s := range slices.Concat(clients(), specs()) {
+		list = append(list, natsconf.User{Name: s.Name, Permissions: permissionsOf(s)})
 	}
 	return list
 }

@@ -94,7 +94,7 @@ type permissionEntry struct {
 	Publish   []string `json:"publish"`
 	Deny      []string `json:"deny"` // of what it may publish
 	Subscribe []string `json:"subscribe"`
-	Respond   bool     `json:"respond"` // it may answer what it was asked
+	Respond   bool     `json:"respond"` // always false: it answers the inboxes that Publish names
 }
 
 func permissionsOf(users []natsconf.User) permissionList {
@@ -103,7 +103,7 @@ func permissionsOf(users []natsconf.User) permissionList {
 		p := u.Permissions
 		list.Users = append(list.Users, permissionEntry{
 			User: u.Name, Publish: slices.Concat([]string{}, p.Publish), Deny: slices.Concat([]string{}, p.Deny),
-			Subscribe: slices.Concat([]string{}, p.Subscribe), Respond: p.Respond,
+			Subscribe: slices.Concat([]string{}, p.Subscribe),
 		})
 	}
 	return list
@@ -123,9 +123,6 @@ func (s *shell) showPermissions(users []natsconf.User) error {
 			for _, subj := range part.subjects {
 				fmt.Fprintf(&b, "  %-9s  %s\n", part.verb, subj)
 			}
-		}
-		if u.Permissions.Respond {
-			b.WriteString("  respond    once to each question that it gets, within five minutes\n")
 		}
 	}
 	_, err := io.WriteString(s.out, b.String())

@@ -17,10 +17,7 @@ type User struct {
 // KeysFile is the file with the public keys, as a file of users includes it.
 const KeysFile = "keys.conf"
 
-const (
-	authTimeout  = 10 // seconds; signing a nonce is instant, but a loaded machine is not
-	replyExpires = "5m"
-)
+const authTimeout = 10 // seconds; signing a nonce is instant, but a loaded machine is not
 
 // Variable is the name under which a file of keys has the public key of a user.
 func Variable(user string) string {
@@ -61,9 +58,6 @@ func writeUser(b *strings.Builder, u User, public map[string]string) {
 	fmt.Fprintf(b, "    # %s\n    {\n      nkey: %s\n      permissions: {\n", u.Name, key)
 	writeSubjects(b, "publish", p.Publish, p.Deny)
 	writeSubjects(b, "subscribe", p.Subscribe, nil)
-	if p.Respond {
-		fmt.Fprintf(b, "        allow_responses: {max: 1, expires: %q}\n", replyExpires)
-	}
 	b.WriteString("      }\n    }\n")
 }
 
