@@ -107,7 +107,7 @@ func described(data []byte) (info jetstream.ObjectInfo) {
 	return info
 }
 
-// describe replaces a description, unless somebody else has.
+// describe adds a description, which is the one that counts from now on, unless somebody else has. Those before it stay until the purge.
 func (c *Conn) describe(ctx context.Context, v version, info jetstream.ObjectInfo) error {
 	_, err := c.swap(ctx, v, info)
 	return err
@@ -118,10 +118,7 @@ func (c *Conn) swap(ctx context.Context, v version, info jetstream.ObjectInfo) (
 	if err != nil {
 		return 0, err
 	}
-	seq, err = c.putObject(ctx, metaSubject(v.name), nats.Header{
-		jetstream.MsgRollup:                 {jetstream.MsgRollupSubject},
-		jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(v.seq, 10)},
-	}, meta)
+	seq, err = c.putObject(ctx, metaSubject(v.name), nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(v.seq, 10)}}, meta)
 	if err != nil && !errors.Is(err, errOvertaken) {
 		err = fmt.Errorf("object %s: %w", v.name, err)
 	}

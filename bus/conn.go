@@ -121,6 +121,11 @@ func Connect(ctx context.Context, o ConnOptions) (*Conn, error) {
 // hundreds of others.
 const requestTimeout = 10 * time.Second
 
+// syncQueue is how many answers to one question may wait to be read: a batch, the last messages of the 1,024 subjects at most that
+// the server gives at once, or a backup's window. nats.go takes this room, 8 bytes each, for each question anew; its default is
+// half a megabyte.
+const syncQueue = 4096
+
 func (c *Conn) options(ctx context.Context, o ConnOptions) ([]nats.Option, error) {
 	timeout := connectTimeout
 	if d, ok := ctx.Deadline(); ok {
@@ -134,6 +139,7 @@ func (c *Conn) options(ctx context.Context, o ConnOptions) ([]nats.Option, error
 		nats.MaxReconnects(-1),
 		nats.CustomReconnectDelay(reconnectDelay),
 		nats.ReconnectBufSize(-1),
+		nats.SyncQueueLen(syncQueue),
 		nats.IgnoreAuthErrorAbort(),
 		nats.ErrorHandler(c.onError),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),

@@ -15,6 +15,7 @@ import (
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
+	"github.com/jetclaw/jetclaw/schemas/subject"
 )
 
 // thief has the key of a service, and nothing of ours.
@@ -197,13 +198,16 @@ func TestNobodyAnswersElsewhere(t *testing.T) {
 }
 
 // What one user writes replaces nothing of another's.
-func TestNobodyEmptiesABucket(t *testing.T) {
+func TestNobodyRollsUp(t *testing.T) {
 	srv := bustest.New(t, robbed...)
 	turns, builtin := srv.Connect(t, "turns"), steal(t, srv, "builtin")
 	if err := turns.SetValue(t.Context(), "kept", []byte("yes")); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{"$KV.settings.builtin.x", "$KV.snap.builtin.main.http.x.y", "$KV.catalog.builtin"} {
+	for _, at := range []string{
+		"$KV.settings.builtin.x", "$KV.snap.builtin.main.http.x.y", "$KV.catalog.builtin", "$O.blobs.C.x", "$O.blobs.M.x",
+		strings.TrimSuffix(subject.OfSession("main.http.x.y"), ">") + "call.completed.builtin",
+	} {
 		for _, all := range []string{jetstream.MsgRollupAll, jetstream.MsgRollupSubject} {
 			if answer := builtin.store(at, nats.Header{jetstream.MsgRollup: {all}}, "x"); !strings.Contains(answer, `"error"`) {
 				t.Errorf("%s: %s: %s", at, all, answer)

@@ -58,6 +58,9 @@ func (c *Conn) purgeBlob(ctx context.Context, v version, below uint64) error {
 			return fmt.Errorf("object %s: %w", v.name, err)
 		}
 	}
+	if _, err := c.purge(ctx, blobStream, metaSubject(v.name), v.seq); err != nil {
+		return fmt.Errorf("object %s: %w", v.name, err)
+	}
 	_, err := c.deleteMessage(ctx, blobStream, v.seq, true) // that it has gone already is as good
 	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )
 
@@ -14,9 +15,7 @@ import (
 // asked for. Bounded; safe for concurrent use. A nil Recent remembers nothing.
 type Recent struct {
 	mu     sync.Mutex
-	events map[uint64]recent // guarded by mu
-	order  []uint64          // guarded by mu; a ring of the cursors in events
-	next   int               // guarded by mu; the oldest of order
+	events *lru.Cache[uint64, recent] // guarded by mu; by cursor
 }
 
 // recent is a message as stored, or the event that it was decoded to; then only that is kept, and subject is "".
@@ -29,37 +28,39 @@ type recent struct {
 
 const (
 	recentEvents = 4096
+	recentBytes  = 4 << 20
 	recentBody   = 2 << 10 // a larger body is not worth its memory
+	decodedFrame = 600     // what an event takes beside its body
+	storedFrame  = 1500    // what a message takes beside its body
 )
 
 // NewRecent makes an empty memory.
 func NewRecent() *Recent {
-	return &Recent{events: make(map[uint64]recent), order: make([]uint64, 0, recentEvents)}
+	return &Recent{events: lru.New[uint64, recent](lru.Limits{Entries: recentEvents, Bytes: recentBytes})}
 }
 
 func (r *Recent) put(cursor uint64, e recent) {
 	if r == nil || cursor == 0 || len(e.data) > recentBody {
 		return
 	}
+	bytes := e.bytes()
 	if e.subject == "" {
 		e.data = nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old, ok := r.events[cursor]; ok {
-		if old.subject != "" { // decoded is better than stored
-			r.events[cursor] = e
-		}
-		return
+	if old, ok := r.events.Peek(cursor); ok && old.subject == "" {
+		return // decoded is better than stored
 	}
-	r.events[cursor] = e
-	if len(r.order) < recentEvents {
-		r.order = append(r.order, cursor)
-		return
+	r.events.Put(cursor, e, bytes)
+}
+
+// bytes is about what it takes in memory, before its data is let go. Most of a message as stored is the map of its headers.
+func (e recent) bytes() int {
+	if e.subject == "" {
+		return decodedFrame + len(e.data)
 	}
-	delete(r.events, r.order[r.next])
-	r.order[r.next] = cursor
-	r.next = (r.next + 1) % recentEvents
+	return storedFrame + len(e.data)
 }
 
 func (r *Recent) get(cursor uint64) (recent, bool) {
@@ -68,6 +69,5 @@ func (r *Recent) get(cursor uint64) (recent, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.events[cursor]
-	return e, ok
+	return r.events.Peek(cursor) // the newest are read, whoever has read them before
 }

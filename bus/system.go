@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -79,11 +80,40 @@ func (c *Conn) SystemLast(ctx context.Context, item string) ([]SystemEvent, erro
 // SystemSince are the events of all items of the connection's service after a cursor, oldest first, as many as come at once: what
 // follows somebody who has read all up to there costs little.
 func (c *Conn) SystemSince(ctx context.Context, after uint64) ([]SystemEvent, error) {
-	msgs, err := c.batch(ctx, subject.System, replayBatch, jetstreamext.GetBatchSeq(after+1), jetstreamext.GetBatchSubject(subject.SystemOf(c.service, "*")))
+	filter := subject.SystemOf(c.service, "*")
+	next, err := c.directNext(ctx, subject.System, filter, after+1)
+	if err != nil {
+		return nil, fmt.Errorf("read what happened since %d: %w", after, err)
+	}
+	if next == 0 {
+		return nil, nil
+	}
+	msgs, err := c.batch(ctx, subject.System, replayBatch, jetstreamext.GetBatchSeq(next), jetstreamext.GetBatchSubject(filter))
 	if err != nil {
 		return nil, fmt.Errorf("read what happened since %d: %w", after, err)
 	}
 	return c.systemEvents(msgs), nil
+}
+
+// directNext is the sequence of the first message from a sequence on whose subject matches the filter, as one copy of the stream
+// knows it; 0: it has none.
+func (c *Conn) directNext(ctx context.Context, stream, filter string, from uint64) (uint64, error) {
+	req, err := json.Marshal(leaderRequest{Seq: from, NextFor: filter})
+	if err != nil {
+		return 0, err
+	}
+	m, err := c.request(ctx, "$JS.API.DIRECT.GET."+stream, req)
+	if err != nil {
+		return 0, fault.New(fault.Unavailable, "%w", err)
+	}
+	switch status := m.Header.Get("Status"); status {
+	case "":
+		return strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	case "404":
+		return 0, nil
+	default:
+		return 0, fault.New(fault.Unavailable, "%s %s", status, m.Header.Get("Description"))
+	}
 }
 
 func (c *Conn) systemEvents(msgs []*jetstream.RawStreamMsg) []SystemEvent {

@@ -153,11 +153,11 @@ func snapBucket(l Limits) Stream {
 	return sized(c, l.SnapBytes, snapSize, l)
 }
 
-// blobStore has the layout of a NATS object store (ADR-20), whose descriptions replace each other by roll-ups.
+// blobStore has the layout of a NATS object store (ADR-20), but refuses roll-ups, for the same reason: descriptions of an object follow each
+// other, and the last one counts.
 func blobStore(l Limits) Stream {
 	c := base("OBJ_"+subject.Blobs, l, "$O."+subject.Blobs+".C.>", "$O."+subject.Blobs+".M.>")
 	c.Description = "bodies above the claim-check size"
-	c.AllowRollup = true
 	return sized(c, l.BlobBytes, blobSize, l)
 }
 

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
 
 // Options of an actor. The zero value takes the defaults.
 type Options struct {
 	Drain         time.Duration // how long running effects may go on after Run's context has ended; 10 s
-	CacheSessions int           // folds kept in memory; DefaultCache
+	Cache         lru.Limits    // of the folds kept in memory; DefaultCache
 	SnapshotEvery int           // events of a session between two snapshots; 32
 }
 
@@ -23,8 +24,8 @@ func (o Options) withDefaults() Options {
 	if o.Drain == 0 {
 		o.Drain = 10 * time.Second
 	}
-	if o.CacheSessions == 0 {
-		o.CacheSessions = DefaultCache
+	if o.Cache == (lru.Limits{}) {
+		o.Cache = DefaultCache()
 	}
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 32
@@ -67,7 +68,7 @@ func newShell[S any](m Machine[S], p Ports, spec bus.Spec, o Options) (*shell[S]
 	p.Hooks = p.Hooks.OrSilent()
 	a := &shell[S]{
 		m: m, spec: spec, p: p, o: o, log: p.Log,
-		folds:       newFolds(p, m.Version, m.Apply, o.CacheSessions),
+		folds:       newFolds(p, m.Version, m.Apply, o.Cache),
 		peers:       newPeers(p.Peers),
 		ready:       make(chan struct{}),
 		crews:       make(map[session.ID]*crew[S]),

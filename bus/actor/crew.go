@@ -160,7 +160,7 @@ func (l *lane[S]) exit(turn bool) {
 	if l.crew.turn == nil {
 		return
 	}
-	l.a.folds.keep(l.session, l.at)
+	l.a.folds.keep(l.session, &l.at)
 	if turn {
 		l.crew.passed.Add(1)
 		<-l.crew.turn

@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"container/list"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
@@ -24,6 +24,8 @@ type folded[S any] struct {
 	cursor uint64
 	event  string // its id
 	loose  int    // events folded since the last snapshot
+	bytes  int    // about what the state took when it was measured; 0: it was not
+	grown  int    // events folded since then
 }
 
 // folds are those of sessions; see Folder.
@@ -35,24 +37,18 @@ type folds[S any] struct {
 	log     *slog.Logger
 	read    func(events int) // is told of each walk
 
-	mu    sync.Mutex
-	index map[session.ID]*list.Element // guarded by mu; of cached[S]
-	order *list.List                   // guarded by mu; most recently used first
-	limit int
+	mu   sync.Mutex
+	kept *lru.Cache[session.ID, folded[S]] // guarded by mu
 }
 
-type cached[S any] struct {
-	session session.ID
-	folded[S]
-}
+// DefaultCache is how many sessions' folds a service keeps in memory, and how many bytes of them: enough for 2,048 short
+// conversations, or for some sixty of the longest, whose turns are kept up to 256 KiB. A lane holds its own while it works.
+func DefaultCache() lru.Limits { return lru.Limits{Entries: 2048, Bytes: 16 << 20} }
 
-// DefaultCache is the number of sessions whose folds a service keeps in memory.
-const DefaultCache = 2048
-
-func newFolds[S any](p Ports, version string, apply func(S, envelope.Event) S, limit int) *folds[S] {
+func newFolds[S any](p Ports, version string, apply func(S, envelope.Event) S, limits lru.Limits) *folds[S] {
 	return &folds[S]{
 		version: version, apply: apply, journal: p.Journal, snaps: p.Snapshots, log: p.Log, read: p.Hooks.OrSilent().Folded,
-		index: make(map[session.ID]*list.Element), order: list.New(), limit: limit,
+		kept: lru.New[session.ID, folded[S]](limits),
 	}
 }
 
@@ -77,7 +73,7 @@ func (f *folds[S]) Fold(ctx context.Context, s session.ID, upto uint64) (S, uint
 		}
 		at.loose = 0
 	}
-	f.keep(s, at)
+	f.keep(s, &at)
 	return at.state, at.cursor, nil
 }
 
@@ -88,43 +84,37 @@ const foldSnapshot = 256
 func (f *folds[S]) cached(s session.ID) folded[S] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	el, ok := f.index[s]
-	if !ok {
-		return folded[S]{}
-	}
-	f.order.MoveToFront(el)
-	return el.Value.(*cached[S]).folded
+	at, _ := f.kept.Get(s)
+	return at
 }
 
-// keep puts a fold into the cache unless a newer one is there.
-func (f *folds[S]) keep(s session.ID, at folded[S]) {
+// keep puts a fold into the cache unless a newer one is there, and measures it when it may have changed much.
+func (f *folds[S]) keep(s session.ID, at *folded[S]) {
 	if at.cursor == 0 {
 		return
 	}
+	if at.bytes == 0 || at.grown >= measureEvery+at.bytes/measureBytes {
+		at.bytes, at.grown = sizeOf(at.state)+frameBytes, 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if el, ok := f.index[s]; ok {
-		if c := el.Value.(*cached[S]); at.cursor >= c.cursor {
-			c.folded = at
-		}
-		f.order.MoveToFront(el)
+	if old, ok := f.kept.Peek(s); ok && old.cursor > at.cursor {
 		return
 	}
-	f.index[s] = f.order.PushFront(&cached[S]{s, at})
-	if f.order.Len() > f.limit {
-		oldest := f.order.Back()
-		delete(f.index, oldest.Value.(*cached[S]).session)
-		f.order.Remove(oldest)
-	}
+	f.kept.Put(s, *at, at.bytes)
 }
+
+// A state is measured again after some events, the more the larger it is: to measure takes the longer, and one event changes less.
+const (
+	measureEvery = 32
+	measureBytes = 4 << 10
+	frameBytes   = 256 // what a fold takes beside its state
+)
 
 func (f *folds[S]) forget(s session.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if el, ok := f.index[s]; ok {
-		delete(f.index, s)
-		f.order.Remove(el)
-	}
+	f.kept.Delete(s)
 }
 
 // advance folds one more event if it directly follows.
@@ -140,7 +130,9 @@ func (f *folds[S]) fold(at folded[S], ev envelope.Event) folded[S] {
 	if ev.Kind() == tombstone {
 		at = folded[S]{}
 	}
-	return folded[S]{state: f.apply(at.state, ev), cursor: ev.Cursor, event: ev.ID, loose: at.loose + 1}
+	return folded[S]{
+		state: f.apply(at.state, ev), cursor: ev.Cursor, event: ev.ID, loose: at.loose + 1, bytes: at.bytes, grown: at.grown + 1,
+	}
 }
 
 // load brings a fold up to a cursor of its session, and returns the events that it folded, newest first. The walk goes

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/jetclaw/jetclaw/bus"
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -74,7 +75,7 @@ func (h *shelf) folder() *folds[trail] {
 	p := Ports{Journal: h, Snapshots: h, Log: slog.New(slog.DiscardHandler)}
 	return newFolds(p, "2", func(s trail, e envelope.Event) trail {
 		return append(slices.Clip(s), e.Cursor)
-	}, 4)
+	}, lru.Limits{Entries: 4, Bytes: 1 << 20})
 }
 
 func (h *shelf) kept(version string, cursors ...uint64) {

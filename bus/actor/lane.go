@@ -87,7 +87,7 @@ func (l *lane[S]) live(ctx context.Context) {
 		l.work(ctx)
 		l.held, l.mine, l.gone, l.tries, l.owed = nil, envelope.Event{}, 0, 0, nil
 		l.claim.Store(0)
-		l.a.folds.keep(l.session, l.at)
+		l.a.folds.keep(l.session, &l.at)
 	}
 }
 

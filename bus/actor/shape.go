@@ -51,7 +51,7 @@ type Folder[S any] struct{ folds *folds[*S] }
 
 // NewFolder makes a folder on the connection of a service. version changes whenever S or apply does.
 func NewFolder[S any](c *bus.Conn, spec bus.Spec, version string, apply func(S, envelope.Event) S) *Folder[S] {
-	return &Folder[S]{newFolds(OnBus(c, spec), version, applying(apply), DefaultCache)}
+	return &Folder[S]{newFolds(OnBus(c, spec), version, applying(apply), DefaultCache())}
 }
 
 // Fold is the state of a session up to a cursor of its own, or further if more is known; upto 0 means its last event.

@@ -99,9 +99,9 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 	if err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEnvelope, err)
 	}
-	e := Event{
-		ID: h.text(HeaderID), Session: s.Session, Cursor: cursor, Cause: h.text(HeaderCause),
-		Source: h.text(HeaderSource), Key: h.text(HeaderKey), Trace: h.text(HeaderTrace), Rules: h.text(HeaderRules),
+	e := Event{ // the subject of a message that was asked for is a header as well
+		ID: h.own(HeaderID), Session: session.ID(strings.Clone(string(s.Session))), Cursor: cursor, Cause: h.own(HeaderCause),
+		Source: h.shared(HeaderSource), Key: h.own(HeaderKey), Trace: h.own(HeaderTrace), Rules: h.shared(HeaderRules),
 	}
 	if e.ID == "" {
 		return Event{}, fmt.Errorf("%w: event %d has no %s", ErrEnvelope, cursor, HeaderID)
@@ -116,7 +116,7 @@ func Decode(subj string, h Header, data []byte, cursor uint64, body func(typ str
 // content is what a fold reads of an event: its time, and its body or Unknown.
 func content(s subject.Event, h Header, data []byte, body func(typ string, data []byte) (Body, error)) (time.Time, Body) {
 	typ := h.text(HeaderType)
-	unknown := func(err error) Body { return Unknown{Type: typ, Data: data, Err: err} }
+	unknown := func(err error) Body { return Unknown{Type: strings.Clone(typ), Data: data, Err: err} }
 	at, err := time.Parse(time.RFC3339Nano, h.Get(HeaderTime))
 	if err != nil {
 		return time.Time{}, unknown(fmt.Errorf("%s: %w", HeaderTime, err))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 )
 
 // Header names. The ce- ones follow the CloudEvents NATS protocol binding.
@@ -36,6 +37,18 @@ func (h Header) Get(name string) string {
 
 // text is the first value of a name, unescaped.
 func (h Header) text(name string) string { return UnescapeValue(h.Get(name)) }
+
+// own is text in memory of its own. The values of a message that came over the wire are parts of one string, its whole header
+// block: a fold that keeps an id would keep all of that.
+func (h Header) own(name string) string { return strings.Clone(h.text(name)) }
+
+// shared is own for a name that has few values: one copy serves all.
+func (h Header) shared(name string) string {
+	if v := h.text(name); v != "" {
+		return unique.Make(v).Value()
+	}
+	return ""
+}
 
 // headers is the room for all of HeaderOf and the four that the journal adds: a map that grows is built twice.
 const headers = 14

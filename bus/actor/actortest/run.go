@@ -10,6 +10,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 )
@@ -121,7 +122,7 @@ func (p *play[S]) spawn() error {
 	p.born++
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &worker{w: p.w, instance: fmt.Sprintf("w%d", p.born), cancel: cancel}
-	a, err := actor.NewOn(p.sc.Machine, k.ports(), p.sc.Spec, actor.Options{SnapshotEvery: 3, CacheSessions: 2})
+	a, err := actor.NewOn(p.sc.Machine, k.ports(), p.sc.Spec, actor.Options{SnapshotEvery: 3, Cache: lru.Limits{Entries: 2, Bytes: 1 << 10}})
 	if err != nil {
 		cancel()
 		return err

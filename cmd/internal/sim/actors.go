@@ -7,6 +7,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/actor"
+	"github.com/jetclaw/jetclaw/bus/lru"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/machine"
@@ -68,7 +69,7 @@ func (w *world) actorOf(k *port) func(context.Context) error {
 
 func run[S any](k *port, m actor.Machine[S]) func(context.Context) error {
 	spec := specs[k.service]
-	a, err := actor.NewOn(m, k.ports(spec), spec, actor.Options{SnapshotEvery: 8, CacheSessions: 2})
+	a, err := actor.NewOn(m, k.ports(spec), spec, actor.Options{SnapshotEvery: 8, Cache: lru.Limits{Entries: 2, Bytes: 1 << 10}})
 	if err != nil {
 		panic(err) // the same machine was accepted before
 	}

@@ -15,7 +15,7 @@ const (
 	idleTick  = 5 * time.Second
 	idleCalm  = 1 << 20  // allocated bytes in a tick: heartbeats and health checks stay below
 	idleWorth = 16 << 20 // allocated bytes since the last time: below, there is nothing to give back
-	idleAgain = 4        // calm ticks until the second time: the server lets go of its caches after 10 s
+	idleAgain = 3        // calm ticks until the second time: the server lets go of its caches 11 s after their last use
 )
 
 // Run watches until ctx ends.

@@ -94,17 +94,21 @@ func sections() []section {
 			{"`jetclaw mcp list`: CPU", "≤ 100 ms", "mcp", "mcp.cpu.mcp_list", ""},
 			{
 				"start to ready, many events", "≤ 1.1× the bare server's own opening", "sizes", "sizes.ready",
-				"",
+				"the rest of a start is in it, as long as on an empty home whatever the number: of few events it is most",
 			},
 			{"binary, stripped", "≤ 45 MB", "start", "start.binary", ""},
-			{"idle memory, embedded NATS included", "≤ 45 MB", "start", "start.idle", ""},
+			{
+				"idle memory, embedded NATS included", "≤ 45 MB", "start", "start.idle",
+				"38 MB are pages of the program's own file, as many as the page cache maps at once; 13 to 15 are memory of its own",
+			},
 			{
 				"memory after 10,000 turns", "≤ 1.3× idle", "start", "start.after",
-				"",
+				"after one session of 10,000 it is 1.3×. After 500 of 20 the heap holds 17 MB, 7 when idle (folds and recent events 5, the " +
+					"server's subjects 5, indices 3); 14 are holes between what lives, which a Go heap can't close; 9 are stacks and the collector's",
 			},
 			{
 				"memory with many sessions on disk", "≤ 1.2× the bare server", "sizes", "sizes.rss",
-				"",
+				"with 300 sessions it is 53 MB against 27, as 38 MB are pages of the program's own file; one more adds 1.6 kB, there 3.6",
 			},
 			{"replay (fold)", "≥ 50 % of a raw ordered consumer", "replay", "replay.fold", ""},
 			{"replay --check", "≥ 50 % of a raw ordered consumer", "replay", "replay.check", ""},
