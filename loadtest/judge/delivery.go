@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 	"github.com/jetclaw/jetclaw/schemas/deliveryv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 )

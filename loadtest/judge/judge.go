@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jetclaw/jetclaw/loadtest/marker"
+	"github.com/jetclaw/jetclaw/loadtest/user/marker"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/schemas/session"

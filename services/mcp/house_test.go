@@ -23,7 +23,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
-	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemcp"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/canonical"
 	"github.com/jetclaw/jetclaw/schemas/envelope"

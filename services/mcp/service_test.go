@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/loadtest/fakemcp"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemcp"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/subject"

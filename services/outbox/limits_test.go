@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/outbox"

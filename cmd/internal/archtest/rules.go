@@ -111,8 +111,8 @@ func Check(root fs.FS, module string) ([]Breach, error) {
 // its own.
 var order = []string{"schemas", "bus", "services", "cmd"}
 
-// fakes begins the names of loadtest's stand-ins for third parties, which speak their wire and may serve any test.
-const fakes = "loadtest/fake"
+// fakes begins the paths of loadtest's stand-ins for third parties, which speak their wire and may serve any test.
+const fakes = "loadtest/fake/"
 
 func layers(f *file, r report) {
 	own := slices.Index(order, f.layer)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/health"
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 )
 
 // examined is what `doctor --json` prints.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/fakemodel"
+	"github.com/jetclaw/jetclaw/loadtest/fake/fakemodel"
 	"github.com/jetclaw/jetclaw/services/turns"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 )
 
 // chatHouse is a home whose agent has a Telegram bot, with people who write to it.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/accessv1"
 	"github.com/jetclaw/jetclaw/schemas/envelope"
 	"github.com/jetclaw/jetclaw/schemas/fault"

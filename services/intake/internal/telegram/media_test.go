@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/messagev1"
 	"github.com/jetclaw/jetclaw/services/internal/botapi"

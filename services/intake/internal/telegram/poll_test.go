@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/services/intake/access"
 	"github.com/jetclaw/jetclaw/services/intake/internal/wire"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 )
 
 // BenchmarkUpdates is how many updates a bot takes in a second, from the Bot API to a desk that takes no time: 200 chats.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/intake/access"

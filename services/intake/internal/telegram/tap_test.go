@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/schemas/fault"

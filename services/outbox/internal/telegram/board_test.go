@@ -8,7 +8,7 @@ import (
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/internal/telegram"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/session"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"
 	"github.com/jetclaw/jetclaw/services/outbox/internal/telegram"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jetclaw/jetclaw/loadtest/faketelegram"
+	"github.com/jetclaw/jetclaw/loadtest/fake/faketelegram"
 	"github.com/jetclaw/jetclaw/schemas/approvalv1"
 	"github.com/jetclaw/jetclaw/schemas/callv1"
 	"github.com/jetclaw/jetclaw/services/outbox/channel"

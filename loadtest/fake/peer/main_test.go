@@ -1,0 +1,9 @@
+package peer_test
+
+import (
+	"testing"
+
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+)
+
+func TestMain(m *testing.M) { standin.Main(m) }

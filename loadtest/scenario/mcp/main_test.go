@@ -1,0 +1,9 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/jetclaw/jetclaw/loadtest/bench/standin"
+)
+
+func TestMain(m *testing.M) { standin.Main(m) }
