@@ -165,6 +165,16 @@ func TestCopiedEventDecidesNothing(t *testing.T) {
 	}
 }
 
+// A status that was stored with a message is not the server's.
+func TestStoredStatusSaysNothing(t *testing.T) {
+	srv := bustest.New(t, robbed...)
+	turns, key := srv.Connect(t, "turns"), steal(t, srv, "turns")
+	key.store("$KV.settings.turns.x", nats.Header{"Status": {"404"}}, "here")
+	if v, ok, err := turns.Value(t.Context(), "x"); string(v) != "here" || !ok || err != nil {
+		t.Errorf("%q, %v, %v", v, ok, err)
+	}
+}
+
 func forgedSubject(t *testing.T) string {
 	t.Helper()
 	return envelope.Event{Session: "main.http.x.y", Body: received("")}.Subject()

@@ -146,7 +146,9 @@ func attempt(ctx context.Context, b *bench.Bench, o options) (r report, err erro
 	deciding, stop := context.WithCancel(ctx)
 	work.Go(func() { k.decideAll(deciding, k, rand.New(rand.NewPCG(o.Seed, 1<<33))) })
 	began := time.Now()
-	k.chats.write(deciding, &k.deciders, run, o.span)
+	writing, hush := context.WithDeadline(deciding, began.Add(o.span))
+	defer hush()
+	k.chats.write(deciding, writing, &k.deciders, run, o.span)
 	defer func() {
 		stop()
 		work.Wait()
@@ -155,6 +157,7 @@ func attempt(ctx context.Context, b *bench.Bench, o options) (r report, err erro
 	}()
 	err = p.run(ctx, began.Add(o.span))
 	k.crowd.StopSending()
+	hush()
 	if err == nil {
 		err = p.heal(ctx)
 	}

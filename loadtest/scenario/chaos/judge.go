@@ -46,10 +46,11 @@ func (k *run) rest(ctx context.Context, p *parade, healed time.Time) (journal []
 	deadline := time.Now().Add(restBound)
 	for ctx.Err() == nil && time.Now().Before(deadline) {
 		p.supervise(ctx)
+		pending := k.chats.fake.Report().Pending // before the journal: what is confirmed is in there
 		news, err := k.read(ctx, journal)
 		if err != nil {
 			k.P.Note("the journal cannot be read: %v", err)
-		} else if journal = news; !k.owed(journal) && k.chats.fake.Report().Pending == 0 {
+		} else if journal = news; !k.owed(journal) && pending == 0 {
 			break
 		}
 		pace.Wait(ctx, bench.RestPoll)

@@ -93,9 +93,9 @@ func (m *messengers) config() *daemon.Telegram {
 	return &daemon.Telegram{Token: faketelegram.DefaultToken, APIRoot: m.fake.URL(), Groups: groups}
 }
 
-// write has everybody write for a while. Buttons are pressed until ctx ends.
-func (m *messengers) write(ctx context.Context, d *deciders, run string, span time.Duration) {
-	m.people.Write(ctx, max(chatters, int(span.Seconds()*updatesASecond)), span)
+// write has everybody write for a while, until writing ends. Buttons are pressed until ctx ends.
+func (m *messengers) write(ctx, writing context.Context, d *deciders, run string, span time.Duration) {
+	m.people.Write(writing, max(chatters, int(span.Seconds()*updatesASecond)), span)
 	until := time.Now().Add(span)
 	for _, a := range m.askers {
 		m.work.Go(func() { a.live(ctx, m.fake, d, run, until) })
