@@ -128,7 +128,8 @@ type endpoint struct {
 	slots   chan struct{}
 }
 
-// take starts one request; micro calls it for one after the other. Only an inbox is answered: see Permissions.Respond.
+// take starts one request; micro calls it for one after the other. Only an inbox is answered: whoever asks
+// could otherwise name a subject that this service may write to, and it would.
 func (e *endpoint) take(r micro.Request) {
 	if !strings.HasPrefix(r.Reply(), inboxRoot) {
 		e.c.log.Warn("a question without an inbox to answer to", "subject", e.subject, "reply", r.Reply())

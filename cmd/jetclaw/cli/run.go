@@ -58,6 +58,9 @@ restart, 13 does when the bus is there again.`,
 			if err := at.Validate(); err != nil {
 				return usagef("%s", err)
 			}
+			if at.URL != "" && t.Server && t.String() != "" {
+				return usagef("--target nats is this home's own server, and --nats names another one: leave one of them out")
+			}
 			if err := monitorFlags(watch, pprof); err != nil {
 				return err
 			}
