@@ -153,7 +153,7 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 	model := newFakeModel(t)
 	u := newUser(t, "channels: {http: {listen: \"off\"}}\n", model.env()...)
-	u.run("run", "--target", "turns").want(t, 1, "jetclaw run --target nats")
+	u.run("run", "--target", "turns").want(t, exitStore, "jetclaw run --target nats")
 	u.run("run", "--target", "nats,turns", "--nats", "nats://127.0.0.1:1").want(t, exitUsage, "leave one of them out")
 	u.start("--target", "nats")
 	u.start("--target", "intake,outbox")
