@@ -165,6 +165,21 @@ func TestCopiedEventDecidesNothing(t *testing.T) {
 	}
 }
 
+// One that has not even the headers of an event is read as one that nobody knows, so that its session goes on.
+func TestCopiedGarbageIsRead(t *testing.T) {
+	srv := bustest.New(t, robbed...)
+	turns, builtin := srv.Connect(t, "turns"), steal(t, srv, "builtin")
+	at := forgedSubject(t)
+	const blob = "$O.blobs.C.x"
+	builtin.store(blob, nil, "noise")
+	builtin.have("OBJ_blobs", blob, at)
+	raw := last(t, srv, "EV", at)
+	ev, err := turns.Journal().Get(t.Context(), raw.Sequence)
+	if _, unknown := ev.Body.(envelope.Unknown); !unknown || err != nil || ev.Cursor != raw.Sequence || ev.Session != "main.http.x.y" {
+		t.Errorf("%+v, %v", ev, err)
+	}
+}
+
 // A status that was stored with a message is not the server's.
 func TestStoredStatusSaysNothing(t *testing.T) {
 	srv := bustest.New(t, robbed...)
