@@ -37,7 +37,7 @@ func (e Env) Bridge(ctx context.Context, o Outside, fn func(context.Context, *bu
 		}
 		told = text
 	}
-	for ctx.Err() == nil {
+	for first := true; first || ctx.Err() == nil; first = false { // a wrong key is told to a client, too, that has left already
 		err := e.visitBridge(ctx, o, fn, func() {
 			if told != "" {
 				tell("a daemon is there; going on")
@@ -74,7 +74,7 @@ func (o Outside) wrong(err error) bool {
 	return ok && (o.Creds != "" || o.Seed != "") && fault.KindOf(err) != fault.Denied
 }
 
-// visitBridge lets fn use one connection. It returns nil when ctx has ended it.
+// visitBridge lets fn use one connection. It returns nil when ctx has ended it, unless the key is wrong.
 func (e Env) visitBridge(ctx context.Context, o Outside, fn func(context.Context, *bus.Conn) error, there func()) error {
 	conn, err := e.dialBridge(ctx, o)
 	if err == nil {
@@ -85,7 +85,7 @@ func (e Env) visitBridge(ctx context.Context, o Outside, fn func(context.Context
 		there()
 		err = whileConnected(ctx, conn, func(ctx context.Context) error { return fn(ctx, conn) })
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !o.wrong(err) {
 		return nil // it was asked to leave
 	}
 	return err

@@ -327,7 +327,7 @@ func TestDoctorOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x := u.doctor(1)
+	x := u.doctor(exitSecrets)
 	x.says(t, "files", health.Problem, "admin.nk", "0644", "chmod go=")
 	x.says(t, "bus", health.Problem, "others on this machine can reach it") // nothing starts with such keys
 	x.says(t, "files", health.Warning, u.home, "0755")

@@ -213,7 +213,7 @@ func TestApprovalsBesideABrokenSession(t *testing.T) {
 			return err
 		}
 		for _, service := range []string{"turns", "approvals", "tools", "outbox", "builtin", "intake"} {
-			if err := kv.Purge(ctx, service+".main.terminal.local.broken"); err != nil {
+			if err := kv.Delete(ctx, service+".main.terminal.local.broken"); err != nil {
 				return err
 			}
 		}
