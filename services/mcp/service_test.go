@@ -328,9 +328,11 @@ func TestConversationsDoNotMeet(t *testing.T) {
 			t.Errorf("%s, %s: got %q, want %q", c.server, c.text, got, c.want)
 		}
 	}
-	n := h.status("own").Connections
 	h.post(another, turnv1.SessionDeleted{})
-	h.until("its connection ends with a conversation", func() bool { return h.status("own").Connections == n-1 })
+	h.until("its connection ends with a conversation", func() bool { return text(keep("own", "b3")) == text("before: ") })
+	if got := keep("own", "a3"); text(got) != text("before: a2") {
+		t.Errorf("the other one's: %q", got)
+	}
 }
 
 // TestTheListIsNewBeforeTheResult: when a call has changed what its server offers, that is published before its result is.
