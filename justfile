@@ -104,7 +104,7 @@ sim FOR="10m":
 
 # what deploy/ holds, read by what reads it there (a module of its own)
 deploy-check:
-    cd deploy/check && go test ./...
+    cd deploy/check && go test -count=1 ./...
 
 # tests against npm's programs (needs Node.js): a Telegram server, MCP servers and clients, the protocol's own conformance suite
 test-peers WHICH="Peers":
