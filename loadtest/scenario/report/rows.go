@@ -94,7 +94,7 @@ func sections() []section {
 			{"`jetclaw mcp list`: CPU", "≤ 100 ms", "mcp", "mcp.cpu.mcp_list", ""},
 			{
 				"start to ready, many events", "≤ 1.1× the bare server's own opening", "sizes", "sizes.ready",
-				"the rest of a start is in it, as long as on an empty home whatever the number: of few events it is most",
+				"the rest of a start is in it: 0.13 s with 1,000 sessions, 0.3 s with 50,000",
 			},
 			{"binary, stripped", "≤ 45 MB", "start", "start.binary", ""},
 			{
@@ -108,7 +108,7 @@ func sections() []section {
 			},
 			{
 				"memory with many sessions on disk", "≤ 1.2× the bare server", "sizes", "sizes.rss",
-				"with 300 sessions it is 53 MB against 27, as 38 MB are pages of the program's own file; one more adds 1.6 kB, there 3.6",
+				"83 MB against 69 with 10,000 sessions; with 50,000 it is 426 against 97 20 s after a start, not explained yet",
 			},
 			{"replay (fold)", "≥ 50 % of a raw ordered consumer", "replay", "replay.fold", ""},
 			{"replay --check", "≥ 50 % of a raw ordered consumer", "replay", "replay.check", ""},
