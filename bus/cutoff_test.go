@@ -66,10 +66,10 @@ func TestCutOff(t *testing.T) {
 			t.Error(err)
 		}
 		var events []envelope.Event
-		waitFor(t, "the cluster is whole again", func() bool {
+		waitFor(t, o.what+": all events at the server that was cut off", func() bool {
 			var err error
-			events, err = c.Admin().History(t.Context(), s, 0)
-			return err == nil && c.Leader(t, "EV") >= 0
+			events, err = c.Admin().History(t.Context(), s, 0) // of the nearest copy, which learns of them now
+			return err == nil && len(events) >= appended && c.Leader(t, "EV") >= 0
 		})
 		for i, ev := range events {
 			if ev.Key != fmt.Sprint(i+1) {
