@@ -133,6 +133,7 @@ func clusterLag(t *testing.T, c *bustest.Cluster) {
 		}
 		for name, o := range map[string]bus.ReplayOptions{
 			"all": {From: cursor}, "session": {From: prev + 1, Session: s}, "time": {Since: began},
+			"kinds": {From: cursor, Kinds: "message.*"}, "kinds since": {Since: began, Kinds: "message.*"},
 		} {
 			n := 0
 			err := other.Replay(t.Context(), o, func(ev envelope.Event) error {

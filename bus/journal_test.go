@@ -217,6 +217,11 @@ func TestReplayFromCursorAndTime(t *testing.T) {
 		{bus.ReplayOptions{Session: id(t, "none")}, 0},
 		{bus.ReplayOptions{Since: time.Now().Add(-time.Hour)}, 5},
 		{bus.ReplayOptions{Since: time.Now().Add(time.Hour)}, 0},
+		{bus.ReplayOptions{Kinds: "message.*"}, 5},
+		{bus.ReplayOptions{Kinds: "message.received", From: 2, To: 4}, 3},
+		{bus.ReplayOptions{Kinds: "message.received", Since: time.Now().Add(-time.Hour)}, 5},
+		{bus.ReplayOptions{Kinds: "turn.*"}, 0},
+		{bus.ReplayOptions{Kinds: "turn.*", Since: time.Now().Add(-time.Hour)}, 0},
 	} {
 		if got := count(tc.o); got != tc.want {
 			t.Errorf("%+v: %d events, want %d", tc.o, got, tc.want)

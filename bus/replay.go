@@ -22,6 +22,18 @@ type ReplayOptions struct {
 	To      uint64     // last cursor; 0 is the end at the time of the call
 	Since   time.Time  // begin at the first event stored at or after it; From is then ignored
 	Session session.ID // only this session. A filtered read scans: for a person, not for a lane
+	Kinds   string     // only events of these kinds, as "approval.*", of all sessions; see subject.OfKind. Not together with Session
+}
+
+// filter is the subject of what is chosen; "" is everything.
+func (o ReplayOptions) filter() string {
+	switch {
+	case o.Session != "":
+		return subject.OfSession(o.Session)
+	case o.Kinds != "":
+		return subject.OfKind(o.Kinds)
+	}
+	return ""
 }
 
 const replayBatch = 512

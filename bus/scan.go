@@ -55,7 +55,7 @@ func (c *Conn) scan(ctx context.Context, o ReplayOptions, fn func(Raw) error) (u
 	defer stop()
 	reading.Go(func() {
 		defer close(batches)
-		if c.service == Admin && o.Session == "" && o.Since.IsZero() && o.To-next >= longPart {
+		if c.service == Admin && o.filter() == "" && o.Since.IsZero() && o.To-next >= longPart {
 			c.streamAhead(ctx, o, next, batches)
 			return
 		}
@@ -97,19 +97,15 @@ func (b batchOf) send(ctx context.Context, to chan<- batchOf) (sent bool) {
 
 // readAhead sends one batch after the other, up to the end of the part or an error.
 func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to chan<- batchOf) {
-	filter := ""
-	if o.Session != "" {
-		filter = subject.OfSession(o.Session)
+	if !o.Since.IsZero() {
+		var err error
+		if next, err = c.since(ctx, o.Since, o.To); err != nil {
+			_ = batchOf{err: err}.send(ctx, to)
+			return
+		}
 	}
 	for next <= o.To {
-		var msgs []*jetstream.RawStreamMsg
-		var err error
-		if o.Since.IsZero() {
-			msgs, err = c.page(ctx, subject.Journal, filter, next, replayBatch)
-		} else {
-			msgs, err = c.since(ctx, o, filter)
-			o.Since = time.Time{}
-		}
+		msgs, err := c.page(ctx, subject.Journal, o.filter(), next, replayBatch)
 		if len(msgs) == 0 && err == nil {
 			return
 		}
@@ -124,32 +120,27 @@ func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to c
 	}
 }
 
-// since reads the first messages from a time on. A copy that lags may have none of them: then the leader's last ones are looked
-// through, which are few.
-func (c *Conn) since(ctx context.Context, o ReplayOptions, filter string) ([]*jetstream.RawStreamMsg, error) {
-	opts := []jetstreamext.GetBatchOpt{jetstreamext.GetBatchStartTime(o.Since)}
-	if filter != "" {
-		opts = append(opts, jetstreamext.GetBatchSubject(filter))
+// since is the cursor of the first event stored at a time or after it; last+1 if there is none up to last. A copy that lags may
+// have none of them: then the leader's last ones are looked through, which are few.
+func (c *Conn) since(ctx context.Context, at time.Time, last uint64) (uint64, error) {
+	msgs, err := c.batch(ctx, subject.Journal, 1, jetstreamext.GetBatchStartTime(at))
+	if err != nil {
+		return 0, err
 	}
-	msgs, err := c.batch(ctx, subject.Journal, replayBatch, opts...)
-	if err != nil || len(msgs) > 0 {
-		return msgs, err
+	if len(msgs) > 0 {
+		return msgs[0].Sequence, nil
 	}
-	first := o.To + 1
-	for first > 1 {
+	first := last + 1
+	for ; first > 1; first-- {
 		m, err := c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: first - 1})
-		if errors.Is(err, ErrNoEvent) || err == nil && m.Time.Before(o.Since) {
+		if errors.Is(err, ErrNoEvent) || err == nil && m.Time.Before(at) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		first--
 	}
-	if first > o.To {
-		return nil, nil
-	}
-	return c.page(ctx, subject.Journal, filter, first, replayBatch)
+	return first, nil
 }
 
 const (

@@ -54,7 +54,7 @@ func (s *Service) keepIndex(ctx context.Context) error {
 // reread notes what the journal has since a time; false when ctx has ended.
 func (s *Service) reread(ctx context.Context, since time.Time) bool {
 	for {
-		err := s.conn.Replay(ctx, bus.ReplayOptions{Since: since}, func(ev envelope.Event) error {
+		err := s.conn.Replay(ctx, bus.ReplayOptions{Since: since, Kinds: "approval.*"}, func(ev envelope.Event) error {
 			s.index.note(ev)
 			return nil
 		})

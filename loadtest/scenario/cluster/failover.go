@@ -115,15 +115,19 @@ func killing(ctx context.Context, b *bench.Bench, o options, k *cluster.Cluster)
 // failover reads from the journal how long each took.
 func (r *report) failover(journal []store.Record, kills []killed) {
 	var first, all, appends []time.Duration
-	for _, k := range kills {
+	for i, k := range kills {
 		if k.leader {
-			i := slices.IndexFunc(journal, func(x store.Record) bool { return x.Stored.After(k.at) })
-			if i >= 0 {
-				appends = append(appends, journal[i].Stored.Sub(k.at))
+			j := slices.IndexFunc(journal, func(x store.Record) bool { return x.Stored.After(k.at) })
+			if j >= 0 {
+				appends = append(appends, journal[j].Stored.Sub(k.at))
 			}
 			continue
 		}
-		some := resumedAfter(journal, k.at)
+		until := k.at.Add(failoverAfter)
+		if i+1 < len(kills) {
+			until = kills[i+1].at // what goes on later may do so because of that one
+		}
+		some := resumedBetween(journal, k.at, until)
 		if len(some) > 0 {
 			first = append(first, some[0])
 			all = append(all, some...)
@@ -132,13 +136,11 @@ func (r *report) failover(journal []store.Record, kills []killed) {
 	r.WorkerFirst, r.WorkerAll, r.Leader = stat.SpreadOf(first), stat.SpreadOf(all), stat.SpreadOf(appends)
 }
 
-// resumedAfter is how long after a kill each turn that somebody took over went on.
-func resumedAfter(journal []store.Record, at time.Time) (out []time.Duration) {
+// resumedBetween is how long after a kill each turn that somebody took over went on, of those that did before until.
+func resumedBetween(journal []store.Record, kill, until time.Time) (out []time.Duration) {
 	for _, x := range journal {
-		if d := x.Stored.Sub(at); d > 0 && d < failoverAfter {
-			if _, ok := x.Body.(turnv1.Resumed); ok {
-				out = append(out, d)
-			}
+		if _, ok := x.Body.(turnv1.Resumed); ok && x.Stored.After(kill) && x.Stored.Before(until) {
+			out = append(out, x.Stored.Sub(kill))
 		}
 	}
 	slices.Sort(out)
