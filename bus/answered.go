@@ -40,10 +40,12 @@ func Unanswered(err error) bool { return waitFor(err, 1) > 0 }
 // waitFor is how long an error is waited for to go away; 0: it does not.
 func waitFor(err error, within time.Duration) time.Duration {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		switch api.ErrorCode {
-		case codeNotAvailable:
+		switch {
+		case noRoom(api):
+			return 0
+		case api.ErrorCode == codeNotAvailable:
 			return within
-		case codeNoPeers:
+		case api.ErrorCode == codeNoPeers:
 			return min(within, peersWait)
 		}
 		return 0

@@ -111,24 +111,32 @@ func timerAt(m *jetstream.RawStreamMsg) (service string, at time.Time) {
 	return service, at
 }
 
-// StreamState is how full one stream is.
+// StreamState is how full one stream is, and whether all copies of it are there.
 type StreamState struct {
 	Name string
 	Usage
+	Copies int      // that it is to have
+	Behind []string // servers whose copy is away or lags
 }
 
 // Streams tells how full the streams of a topology are; one that is missing is left out. Admin only.
 func Streams(ctx context.Context, admin *Conn, t Topology) ([]StreamState, error) {
 	var all []StreamState
 	for _, s := range t.Streams {
-		u, err := admin.usage(ctx, s.Config.Name)
+		info, err := admin.streamInfo(ctx, s.Config.Name)
 		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.Code == 404 {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, StreamState{s.Config.Name, u})
+		st := StreamState{Name: s.Config.Name, Usage: info.usage(), Copies: len(info.Cluster.Replicas) + 1}
+		for _, r := range info.Cluster.Replicas {
+			if r.Offline || !r.Current {
+				st.Behind = append(st.Behind, r.Name)
+			}
+		}
+		all = append(all, st)
 	}
 	return all, nil
 }
@@ -145,7 +153,11 @@ func Mend(ctx context.Context, admin *Conn, t Topology) ([]Change, error) {
 		}
 	}
 	for _, s := range t.Streams {
-		note(s.converge(ctx, admin.js, t.free, entirely))
+		st, err := s.compare(ctx, admin.js, t.free)
+		if err == nil {
+			err = st.take(ctx, entirely)
+		}
+		note(st.Change, err)
 	}
 	for _, c := range t.Consumers {
 		ch, err := c.converge(ctx, admin.js, false, entirely)

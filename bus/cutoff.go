@@ -97,6 +97,8 @@ func (c *Conn) stayLed() {
 				c.questions.end(errLost, func(q question) bool { return ofJournal(q.subject) && q.asked.Before(asked) })
 			}
 			leader = by
+		} else {
+			c.trouble.sign("nobody leads the journal", time.Now())
 		}
 		if !m.heard(s, asked, time.Now(), rand.Float64()) {
 			continue

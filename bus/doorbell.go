@@ -109,6 +109,7 @@ func (k *consumption) open(ctx context.Context) (jetstream.ConsumeContext, error
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 			if ctx.Err() == nil {
 				k.c.noteLeader(subject.Journal, err)
+				k.c.trouble.sign("no doorbells come", time.Now())
 				k.c.log.Debug("doorbells", "consumer", k.durable, "error", err)
 			}
 		}))
@@ -128,9 +129,11 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 			return
 		case <-cc.Closed():
 		}
+		k.c.trouble.lose()
 		for cc = nil; cc == nil; {
 			select {
 			case <-ctx.Done():
+				k.c.trouble.find()
 				return
 			case <-time.After(reopenEvery):
 			}
@@ -140,6 +143,7 @@ func (k *consumption) keep(ctx context.Context, cc jetstream.ConsumeContext) {
 					"consumer", k.durable, "stream", k.stream, "error", err)
 			}
 		}
+		k.c.trouble.find()
 		k.c.log.Warn("doorbells: the consumer was gone and is back", "consumer", k.durable)
 	}
 }

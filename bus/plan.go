@@ -14,10 +14,11 @@ import (
 	"github.com/jetclaw/jetclaw/schemas/fault"
 )
 
-// Server error codes of a cluster that is too small.
+// Server error codes of a cluster that is too small, or may store too little.
 const (
 	codeNoPeers   jetstream.ErrorCode = 10005
 	codeNoCluster jetstream.ErrorCode = 10074
+	codeNoStorage jetstream.ErrorCode = 10047
 )
 
 // Action is what a Change does.
@@ -76,55 +77,83 @@ const parallel = 8
 func converge(ctx context.Context, js jetstream.JetStream, t Topology, x extent) ([]Change, error) {
 	changes := make([]Change, len(t.Streams)+len(t.Consumers))
 	missing := make(map[string]bool, len(t.Streams)) // streams that a plan would create
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, s := range t.Streams {
-		g.Go(func() (err error) {
-			changes[i], err = s.converge(gctx, js, t.free, x)
-			return err
+	steps := make([]step, len(t.Streams))
+	err := each(ctx, t.Streams, func(ctx context.Context, i int, s Stream) (err error) {
+		steps[i], err = s.compare(ctx, js, t.free)
+		changes[i] = steps[i].Change
+		return err
+	})
+	for _, first := range []bool{true, false} { // the servers must have room for all bounds at any time
+		if err != nil {
+			return nil, err
+		}
+		err = each(ctx, steps, func(ctx context.Context, _ int, s step) error {
+			if s.shrinks != first {
+				return nil
+			}
+			return s.take(ctx, x)
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for i, s := range t.Streams {
 		missing[s.Config.Name] = x == look && changes[i].Action == Create
 	}
-	g, gctx = errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, c := range t.Consumers {
-		g.Go(func() (err error) {
-			changes[len(t.Streams)+i], err = c.converge(gctx, js, missing[c.Stream], x)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err = each(ctx, t.Consumers, func(ctx context.Context, i int, c Consumer) (err error) {
+		changes[len(t.Streams)+i], err = c.converge(ctx, js, missing[c.Stream], x)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return changes, nil
 }
 
-func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64, x extent) (Change, error) {
+// each does something for all of a list, some at a time, and ends with the first error.
+func each[T any](ctx context.Context, all []T, do func(context.Context, int, T) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, one := range all {
+		g.Go(func() error { return do(ctx, i, one) })
+	}
+	return g.Wait()
+}
+
+// step is a Change of a stream and how it is made.
+type step struct {
+	Change
+	do      func(context.Context) error // nil: there is nothing to do
+	shrinks bool                        // it makes room
+}
+
+// take makes the change, as far as that is wanted.
+func (s step) take(ctx context.Context, x extent) error {
+	if s.do == nil || !x.does(s.Change) {
+		return nil
+	}
+	return named(string(s.Action), s.Change, s.do(ctx))
+}
+
+// compare says what is to be done to have a stream as it should be.
+func (s Stream) compare(ctx context.Context, js jetstream.JetStream, free int64) (step, error) {
 	want := s.Config
 	ch := Change{Action: Unchanged, Object: "stream " + want.Name}
+	create := func(ctx context.Context) error { _, err := js.CreateStream(ctx, want); return err }
 	have, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		ch.Action = Create
-		if x.does(ch) {
-			_, err = js.CreateStream(ctx, want)
-			return ch, named("create", ch, err)
-		}
-		return ch, nil
+		return step{Change: ch, do: create}, nil
 	}
 	if err != nil {
-		return ch, named("look at", ch, err)
+		return step{}, named("look at", ch, err)
 	}
 	info := have.CachedInfo()
 	if s.auto {
 		want.MaxBytes = keepSize(info.Config.MaxBytes, want.MaxBytes, int64(info.State.Bytes), free)
 	}
 	if want.Metadata, err = metadataOf(want, info.Config.Metadata); err != nil {
-		return ch, err
+		return step{}, err
 	}
 	if s.copies {
 		want.Replicas = info.Config.Replicas
@@ -135,26 +164,23 @@ func (s Stream) converge(ctx context.Context, js jetstream.JetStream, free int64
 		want.PersistMode = jetstream.DefaultPersistMode
 	}
 	if ch.Diff, err = differences(info.Config, want); err != nil {
-		return ch, named("compare", ch, err)
+		return step{}, named("compare", ch, err)
 	}
 	if len(ch.Diff) == 0 {
-		return ch, nil
+		return step{Change: ch}, nil
 	}
 	ch.Action, ch.Risk = Update, riskOf(info.Config, want)
+	do := func(ctx context.Context) error { _, err := js.UpdateStream(ctx, want); return err }
 	if info.Config.PersistMode != want.PersistMode {
 		ch.Action, ch.Risk = Replace, "what it has is built again: each session is folded from its beginning once"
-	}
-	if !x.does(ch) {
-		return ch, nil
-	}
-	if ch.Action == Replace {
-		if err = js.DeleteStream(ctx, want.Name); err == nil {
-			_, err = js.CreateStream(ctx, want)
+		do = func(ctx context.Context) error {
+			if err := js.DeleteStream(ctx, want.Name); err != nil {
+				return err
+			}
+			return create(ctx)
 		}
-		return ch, named("replace", ch, err)
 	}
-	_, err = js.UpdateStream(ctx, want)
-	return ch, named("update", ch, err)
+	return step{Change: ch, do: do, shrinks: want.MaxBytes > 0 && want.MaxBytes < info.Config.MaxBytes}, nil
 }
 
 // metadataOf is what a stream is to have there: the server writes versions into it, which stay.
@@ -219,14 +245,25 @@ func named(verb string, ch Change, err error) error {
 	if err == nil {
 		return nil
 	}
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeNoCluster) {
-		return fault.New(fault.Unavailable, "%s %s: there are too few servers with JetStream that can be reached for so many copies (bus.replicas): %w",
-			verb, ch.Object, err)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		switch code := api.ErrorCode; {
+		case noRoom(api):
+			return fault.New(fault.Unavailable, "%s %s: the NATS servers may not store as much as all streams together are bounded to: "+
+				"let each store more (max_file_store, or nats-server --max-store), or say less for the largest (bus.max_bytes): %w", verb, ch.Object, err)
+		case code == codeNoPeers, code == codeNoCluster:
+			return fault.New(fault.Unavailable, "%s %s: there are too few servers with JetStream that can be reached for so many copies (bus.replicas): %w",
+				verb, ch.Object, err)
+		}
 	}
 	if len(ch.Diff) > 0 {
 		return fmt.Errorf("%s %s (%s): %w", verb, ch.Object, strings.Join(ch.Diff, ", "), err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, ch.Object, err)
+}
+
+// noRoom says whether servers refuse a stream as all streams together could become larger than what they may store.
+func noRoom(api *jetstream.APIError) bool {
+	return api.ErrorCode == codeNoStorage || api.ErrorCode == codeNoPeers && strings.Contains(api.Description, "insufficient storage")
 }
 
 // differences lists the fields in which two configurations differ, by their wire names.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -205,5 +206,48 @@ func TestRepublish(t *testing.T) {
 	m, err := sub.NextMsg(5 * time.Second)
 	if err != nil || m.Subject != "tail.00.main.http.x.y.turn.started" || m.Header.Get("Nats-Sequence") != "1" {
 		t.Errorf("%v %+v", err, m)
+	}
+}
+
+// TestApplyWithLittleRoom: the servers may store hardly more than all bounds together.
+func TestApplyWithLittleRoom(t *testing.T) {
+	const mega = 1 << 20
+	of := func(journal, blobs int64) bus.Topology {
+		l := bus.DefaultLimits()
+		l.JournalBytes, l.BlobBytes = journal*mega, blobs*mega
+		return bus.TopologyOf(nil, l)
+	}
+	room := int64(mega)
+	for _, s := range of(200, 100).Streams {
+		room += max(s.Config.MaxBytes, 0)
+	}
+	srv, err := natsserver.NewServer(&natsserver.Options{
+		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: room, JetStreamMaxMemory: mega,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topo := range []bus.Topology{of(200, 100), of(20, 280), of(280, 20), of(100, 200)} { // each has the sum of the one before
+		if _, err := bus.Apply(t.Context(), js, topo); err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := bus.Plan(t.Context(), js, topo); err != nil || changed(t, plan) != "" {
+			t.Fatalf("%v\n%s", err, changed(t, plan))
+		}
+	}
+	_, err = bus.Apply(t.Context(), js, of(200, 200))
+	if err == nil || !strings.Contains(err.Error(), "bus.max_bytes") || bus.Unanswered(err) {
+		t.Errorf("more than the server may store: %v", err)
 	}
 }

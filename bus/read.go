@@ -119,6 +119,8 @@ type streamInfo struct {
 	Cluster struct {
 		Leader   string `json:"leader"`
 		Replicas []struct {
+			Name    string        `json:"name"`    // of the server
+			Current bool          `json:"current"` // it has all that the leader has
 			Offline bool          `json:"offline"`
 			Active  time.Duration `json:"active"` // since the leader has heard from it
 		} `json:"replicas"`
@@ -167,15 +169,16 @@ func (c *Conn) streamInfo(ctx context.Context, stream string) (streamInfo, error
 }
 
 func (c *Conn) usage(ctx context.Context, stream string) (Usage, error) {
-	resp, err := c.streamInfo(ctx, stream)
-	if err != nil {
-		return Usage{}, err
+	info, err := c.streamInfo(ctx, stream)
+	return info.usage(), err
+}
+
+func (i streamInfo) usage() Usage {
+	u := Usage{Messages: i.State.Msgs, Bytes: i.State.Bytes, First: i.State.FirstSeq, Last: i.State.LastSeq, Created: i.Created}
+	if i.Config.MaxBytes > 0 {
+		u.MaxBytes = uint64(i.Config.MaxBytes)
 	}
-	u := Usage{Messages: resp.State.Msgs, Bytes: resp.State.Bytes, First: resp.State.FirstSeq, Last: resp.State.LastSeq, Created: resp.Created}
-	if resp.Config.MaxBytes > 0 {
-		u.MaxBytes = uint64(resp.Config.MaxBytes)
-	}
-	return u, nil
+	return u
 }
 
 // api asks the JetStream API for something that may be asked for twice; verb is what follows $JS.API. in its subject.

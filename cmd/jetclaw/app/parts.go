@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"os"
+	"time"
 
 	"github.com/jetclaw/jetclaw/bus/natsembed"
+	"github.com/jetclaw/jetclaw/cmd/jetclaw/app/home"
 	"github.com/jetclaw/jetclaw/services/approvals"
 	"github.com/jetclaw/jetclaw/services/builtin"
 	"github.com/jetclaw/jetclaw/services/intake"
@@ -39,7 +42,8 @@ type parts struct {
 	outgoing     []outbox.TelegramBot   // that speak here
 	outboxLimits delivery.Limits
 
-	index string // file of the read model of conversations
+	index     string                                   // file of the read model of conversations
+	holdIndex func() (release func() error, err error) // for this process alone
 }
 
 // httpToken is the name of the one token of the HTTP API; it is part of session ids.
@@ -51,6 +55,9 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 	p := &parts{
 		outboxLimits: delivery.DefaultLimits(), intakeLimits: thread.DefaultLimits(), index: e.Home.Conversations(),
 		owners: e.Config.ApproversOr(), joinOwners: len(e.Config.Approvers) == 0,
+	}
+	p.holdIndex = func() (func() error, error) {
+		return e.Home.AcquireIndex(home.Holder{PID: os.Getpid(), Command: e.Command, Since: time.Now()})
 	}
 	running := e // tells at once what there is to tell later
 	e.Notice = func(text string) { p.notes = append(p.notes, text) }

@@ -103,7 +103,7 @@ func (e Env) Refusal(ctx context.Context, r Restoring) (refusal, err error) {
 			return err
 		})
 	}
-	if errors.Is(err, backup.ErrNotEmpty) || errors.Is(err, ErrCopies) {
+	if errors.Is(err, backup.ErrNotEmpty) || errors.Is(err, ErrCopies) || errors.Is(err, errRunning) {
 		return err, nil
 	}
 	return refusal, err

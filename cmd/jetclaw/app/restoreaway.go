@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -59,7 +61,7 @@ func (e Env) restoreElsewhere(ctx context.Context, r Restoring) (m backup.Manife
 	return m, err
 }
 
-// vacant is backup.ErrNotEmpty when the bus elsewhere has events.
+// vacant is backup.ErrNotEmpty when the bus elsewhere has events, and errRunning when services wait for some.
 func (e Env) vacant(ctx context.Context, admin *bus.Conn, r Restoring) error {
 	tell := r.Patience.Tell
 	if tell == nil {
@@ -68,12 +70,36 @@ func (e Env) vacant(ctx context.Context, admin *bus.Conn, r Restoring) error {
 	err := bus.UntilAnswered(ctx, r.Patience.Within, tell, func() error {
 		asking, cancel := context.WithTimeout(ctx, vacantTime)
 		defer cancel()
-		return backup.Empty(asking, admin)
+		if err := backup.Empty(asking, admin); err != nil {
+			return err
+		}
+		return deserted(asking, admin, bus.TopologyOf(specs(), e.limits(), executorsOf(e.Config)...))
 	})
 	if errors.Is(err, backup.ErrNotEmpty) {
 		return fmt.Errorf("%s: %w; a backup is restored where there is nothing to lose", e.Or(r.To).URL, err)
 	}
 	return err
+}
+
+// errRunning says that services would take what is restored while it comes.
+var errRunning = errors.New("services run on this bus: stop them first")
+
+// deserted is errRunning when somebody waits for doorbells.
+func deserted(ctx context.Context, admin *bus.Conn, t bus.Topology) error {
+	all, err := bus.Consumers(ctx, admin, t)
+	if err != nil {
+		return err
+	}
+	var running []string
+	for _, c := range all {
+		if c.Waiting > 0 && !slices.Contains(running, c.Service) {
+			running = append(running, c.Service)
+		}
+	}
+	if len(running) > 0 {
+		return fmt.Errorf("%w (%s)", errRunning, strings.Join(running, ", "))
+	}
+	return nil
 }
 
 const vacantTime = 2 * time.Second // of one question

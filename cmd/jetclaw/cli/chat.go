@@ -121,7 +121,9 @@ func (s *shell) introduce(ctx context.Context, c app.Client, id session.ID) {
 	defer cancel()
 	chain, err := bus.Ask[turns.Context](ctx, c.Conn, "turns", "context", turns.ContextRequest{Session: string(id), Brief: true})
 	if err == nil && len(chain.Models) > 0 && !strings.HasPrefix(c.Models, chain.Models[0]+" ") {
-		c.Models = chain.Models[0] + " at " + chain.Endpoint
+		if c.Models = chain.Models[0] + " at " + chain.Endpoint; !strings.Contains(chain.Endpoint, "://") {
+			c.Models = chain.Models[0] + " (" + chain.Endpoint + ")"
+		}
 	}
 	switch {
 	case c.At == "":

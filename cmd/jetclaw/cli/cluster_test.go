@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -48,12 +49,13 @@ func newNodes(t *testing.T, u *user, n int) *nodes {
 	listed := u.run("nats", "keys", c.keys)
 	listed.want(t, 0)
 	put(t, filepath.Join(dir, "keys.conf"), listed.stdout)
-	// Ports are looked for at the last moment, when all is written but them: else somebody may take one.
+	// Ports are put in at the last moment: somebody may take one meanwhile.
 	port := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", i+1) }
-	var routes, urls, paths []string
+	var routes []string
 	for i := range n {
 		routes = append(routes, "nats://"+port(n+i))
 	}
+	confs := make([]string, n)
 	for i := range n {
 		args := []string{
 			"nats", "config", "--name", fmt.Sprint("n", i+1), "--keys", filepath.Join(dir, "keys.conf"), "--store", t.TempDir(), "--sync", "interval",
@@ -64,42 +66,72 @@ func newNodes(t *testing.T, u *user, n int) *nodes {
 		}
 		r := u.run(args...)
 		r.want(t, 0)
-		path := filepath.Join(dir, fmt.Sprint("n", i+1, ".conf"))
-		put(t, path, r.stdout)
-		paths = append(paths, path)
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := exec.CommandContext(context.WithoutCancel(t.Context()), self)
-		s.Env, s.Stderr = append(os.Environ(), nodeVar+"="+path), os.Stderr
-		c.all = append(c.all, s)
+		confs[i] = r.stdout
 	}
-	var pairs []string
-	for i, free := range freePorts(t, 2*n) {
+	for range 5 {
+		if c.start(t, dir, confs, port) {
+			return c
+		}
+	}
+	t.Fatal("the NATS servers end, or do not listen")
+	return nil
+}
+
+// start gives the nodes free ports and starts them. false: one has ended instead of listening, as somebody has taken its port.
+func (c *nodes) start(t *testing.T, dir string, confs []string, port func(int) string) bool {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs, urls []string
+	for i, free := range freePorts(t, 2*len(confs)) {
 		pairs = append(pairs, port(i)+`"`, free+`"`, port(i)+`,`, free+`,`)
-		if i < n {
+		if i < len(confs) {
 			urls = append(urls, "nats://"+free)
 		}
 	}
-	for _, path := range paths {
-		conf, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, path, strings.NewReplacer(pairs...).Replace(string(conf)))
-	}
-	for _, s := range c.all {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer stop()
+	c.all, c.url = nil, strings.Join(urls, ",")
+	for i, conf := range confs {
+		path := filepath.Join(dir, fmt.Sprint("n", i+1, ".conf"))
+		put(t, path, strings.NewReplacer(pairs...).Replace(conf))
+		s := exec.CommandContext(context.WithoutCancel(t.Context()), self)
+		s.Env, s.Stderr = append(os.Environ(), nodeVar+"="+path), os.Stderr
 		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
+		ended := make(chan struct{})
+		go func() {
+			_ = s.Wait() // it is killed, or could not listen
+			close(ended)
+			stop()
+		}()
 		t.Cleanup(func() {
 			_ = s.Process.Kill()
-			_ = s.Wait() // killed
+			<-ended
 		})
+		c.all = append(c.all, s)
 	}
-	c.url = strings.Join(urls, ",")
-	return c
+	for _, url := range urls {
+		for !listens(ctx, strings.TrimPrefix(url, "nats://")) {
+			if ctx.Err() != nil {
+				return false
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return ctx.Err() == nil
+}
+
+func listens(ctx context.Context, addr string) bool {
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 // freePorts are addresses that nobody has now: nodes have to know each other's before they begin.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -72,7 +73,7 @@ func (x *examination) journal(ctx context.Context, c app.Client) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			x.report.Unknown(check.area, check.name, "", err)
+			x.unknown(check.area, check.name, err)
 		}
 	}
 	if x.o.repair && x.admin != nil {
@@ -80,6 +81,16 @@ func (x *examination) journal(ctx context.Context, c app.Client) error {
 	}
 	x.tellStuck()
 	return nil
+}
+
+// unknown notes that a check could not be made: a problem when that is because nobody in the bus can answer, or it is another version's.
+func (x *examination) unknown(area, check string, err error) {
+	if !bus.Unanswered(err) && !errors.Is(err, bus.ErrNewer) && !errors.Is(err, bus.ErrOlder) {
+		x.report.Unknown(area, check, "", err)
+		return
+	}
+	x.code = exitStore
+	x.report.Sayf(area+".unknown", health.Problem, check, "", "could not be looked at: %s", err)
 }
 
 // conn is the connection that may see most.

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jetclaw/jetclaw/bus"
@@ -115,7 +117,7 @@ func (x *examination) differs(ch bus.Change) bool {
 	case bus.Create:
 		f.ID, f.Severity, f.Text = "topology.missing", health.Problem, "there is no "+ch.Object
 	case bus.Update, bus.Replace:
-		if len(ch.Diff) == 1 && strings.HasPrefix(ch.Diff[0], "max_bytes: ") {
+		if !x.away() && len(ch.Diff) == 1 && strings.HasPrefix(ch.Diff[0], "max_bytes: ") {
 			return false // by what the disk has now; a start sees to it
 		}
 		f.ID, f.Severity = "topology.differs", health.Warning
@@ -137,6 +139,7 @@ func (x *examination) streams(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	x.copies(all)
 	for _, s := range all {
 		if s.Name == subject.Journal || strings.HasSuffix(s.Name, "_"+subject.Blobs) || s.Full() < storeAlarm || s.Name == subject.System {
 			continue // told of, or it drops its oldest
@@ -151,4 +154,27 @@ func (x *examination) streams(ctx context.Context) error {
 		x.size("stream.full", l, "stream "+s.Name, fix, s.Name, s.Usage)
 	}
 	return nil
+}
+
+// copiesEvidence is what a finding about a server whose copies are not there shows.
+type copiesEvidence struct {
+	Server  string   `json:"server"`
+	Streams []string `json:"streams"`
+}
+
+// copies names the servers whose copies are away or lag.
+func (x *examination) copies(all []bus.StreamState) {
+	behind := map[string][]string{} // streams by server
+	for _, s := range all {
+		for _, server := range s.Behind {
+			behind[server] = append(behind[server], s.Name)
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(behind)) {
+		x.report.Add(health.Finding{
+			ID: "copies.behind", Severity: health.Warning, Check: "bus", Evidence: copiesEvidence{server, behind[server]},
+			Text: fmt.Sprintf("the NATS server %s is away or behind, with its copies of %s", server, strings.Join(behind[server], ", ")),
+			Fix:  "start it again; it catches up by itself. While it is away the others are what is left: see deploy/RUNBOOK.md, A lost node",
+		})
+	}
 }

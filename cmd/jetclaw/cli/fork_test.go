@@ -37,7 +37,7 @@ func (u *user) cursorOf(name, typ string) (cursor uint64) {
 // and diff shows where they part.
 func TestFork(t *testing.T) {
 	t.Parallel()
-	u := newUser(t, offlineYAML)
+	u := newUser(t, quietYAML)
 	u.run("chat", "hello").want(t, 0)
 	u.run("chat", "!tool now {}").want(t, 0)
 	before := u.lines("default")
@@ -105,7 +105,7 @@ func TestFork(t *testing.T) {
 // TestForkActsForNobody: a question to a person is not one of the fork, and what was allowed there for always is not here.
 func TestForkActsForNobody(t *testing.T) {
 	t.Parallel()
-	u := newUser(t, offlineYAML)
+	u := newUser(t, quietYAML)
 	u.run("chat", asksFor).want(t, 3)
 	r := u.run("fork", "default", "--as", "asked")
 	r.want(t, 0)
@@ -133,7 +133,7 @@ func TestForkActsForNobody(t *testing.T) {
 
 func TestForkRefusals(t *testing.T) {
 	t.Parallel()
-	u := newUser(t, offlineYAML)
+	u := newUser(t, quietYAML)
 	u.run("chat", "hello").want(t, 0)
 	for _, c := range []struct {
 		args string

@@ -159,6 +159,10 @@ To replace a key that may have leaked: remove its file, run this again, put the 
 	return c
 }
 
+// defaultMaxStore is a little more than all bounds of a topology on a cluster together. Without it nats-server takes three quarters of what the
+// disk has at that start, which may be less.
+const defaultMaxStore = "16GB"
+
 func (s *shell) natsConfig() *cobra.Command {
 	n := natsconf.Node{Sync: "always"}
 	var keys string
@@ -172,6 +176,9 @@ A value that begins with $ is a variable, which nats-server takes from its envir
 
 With certificates clients and nodes talk TLS, and nodes have to show one of the same CA. Without, only loopback is listened on,
 unless --plaintext says that everything may cross the network readable.
+
+--max-store has to hold what all streams together are bounded to, 14.6 GB unless bus.max_bytes says else for the journal (10.7 GB of these),
+and the disk has to have it: a full stream says so and goes on, a full disk stops its node.
 
 --sync always (the default) has what is acknowledged on the disks of a majority. --sync interval is faster, and loses the last
 two minutes when a majority of the nodes loses power at once.`,
@@ -206,7 +213,7 @@ two minutes when a majority of the nodes loses power at once.`,
 	f.StringSliceVar(&n.Routes.To, "routes", nil, "URLs of all nodes, with commas: nats://host:6222")
 	f.StringVar(&n.Monitor, "monitor", "127.0.0.1:8222", `host:port of the server's own numbers (/healthz, /jsz); "" for none`)
 	f.StringVar(&n.Store, "store", "", "folder of the streams")
-	f.StringVar(&n.MaxStore, "max-store", "", `bound of all streams together, as "50GB"`)
+	f.StringVar(&n.MaxStore, "max-store", defaultMaxStore, `bound of all streams together; the disk must have it`)
 	f.StringVar(&n.Sync, "sync", n.Sync, "always, or interval")
 	f.StringVar(&n.TLS.CA, "tls-ca", "", "certificates of the CA that clients and nodes are known by")
 	f.StringVar(&n.TLS.Cert, "tls-cert", "", "certificate of the node, for clients and nodes")

@@ -18,7 +18,7 @@ func TestRerun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	u := newUser(t, "models: {default: offline/echo, providers: {fake: {base_url: \""+model.URL()+"\"}}}\n")
+	u := newUser(t, "models: {default: offline/echo, providers: {fake: {base_url: \""+model.URL()+"\"}}}\nchannels: {http: {listen: off}}\n")
 	u.run("chat", `!tool list_dir {"path": "."}`).want(t, 0)
 	before := u.lines("default")
 	r := u.run("rerun", "default", "--turn", "last", "--model", "fake/one", "--dry")

@@ -265,7 +265,7 @@ func TestTraceAfterAKill(t *testing.T) {
 // TestTracesOfADeadCollector: nothing waits for one that is not there.
 func TestTracesOfADeadCollector(t *testing.T) {
 	t.Parallel()
-	u := newUser(t, offlineYAML, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+freeAddress(t), "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_EXPORT_TIMEOUT=200")
+	u := newUser(t, quietYAML, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+freeAddress(t), "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_EXPORT_TIMEOUT=200")
 	d := monitored{u.start("--monitor", "127.0.0.1:0"), ""}
 	_, rest, _ := strings.Cut(d.stderr.waitFor(t, "/readyz"), "monitor  http://")
 	d.address, _, _ = strings.Cut(rest, "/")

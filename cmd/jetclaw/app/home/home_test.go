@@ -173,3 +173,24 @@ func TestToken(t *testing.T) {
 		t.Error("a short token passes")
 	}
 }
+
+func TestAcquireIndex(t *testing.T) {
+	h := open(t)
+	release, err := h.AcquireIndex(Holder{PID: 7, Command: "jetclaw run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *HeldError
+	if _, err := h.AcquireIndex(Holder{PID: 8}); !errors.As(err, &held) || held.Holder.PID != 7 || held.Dir != h.Index() {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if release, err = h.AcquireIndex(Holder{PID: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -41,32 +42,53 @@ type Lock struct {
 
 // Acquire takes the home for this process, or returns a *HeldError.
 func (h Home) Acquire(who Holder) (*Lock, error) {
-	lock := flock.New(h.lock(), flock.SetPermissions(0o600))
+	lock, err := hold(h.dir, h.lock(), who)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.removeEndpoint(); err != nil { // of one that was killed
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", h.lock(), err), lock.Close())
+	}
+	return &Lock{home: h, lock: lock}, nil
+}
+
+// AcquireIndex takes the index for this process, or returns a *HeldError: processes of conversations that share a home would write one
+// file. Whoever has the home has not got that yet. release gives it free.
+func (h Home) AcquireIndex(who Holder) (release func() error, err error) {
+	if err := os.MkdirAll(h.Index(), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := hold(h.Index(), filepath.Join(h.Index(), "lock"), who)
+	if err != nil {
+		return nil, err
+	}
+	return lock.Close, nil
+}
+
+// hold locks a file, for a folder, and writes into it who has it.
+func hold(dir, path string, who Holder) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", h.lock(), err)
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		return nil, &HeldError{Dir: h.dir, Holder: h.holder()}
+		return nil, &HeldError{Dir: dir, Holder: holderOf(path)}
 	}
-	l := &Lock{home: h, lock: lock}
 	data, err := json.Marshal(who)
 	if err == nil {
 		// In place, not by rename: the lock is on this very file.
-		err = os.WriteFile(h.lock(), append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = h.removeEndpoint() // of one that was killed
+		err = os.WriteFile(path, append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", h.lock(), err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), lock.Close())
 	}
-	return l, nil
+	return lock, nil
 }
 
-// holder reads who says that it has the lock; zero when that cannot be read.
-func (h Home) holder() (who Holder) {
-	data, err := os.ReadFile(h.lock())
+// holderOf reads who says that it has a lock; zero when that cannot be read.
+func holderOf(path string) (who Holder) {
+	data, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(data, &who) != nil {
 		return Holder{}
 	}

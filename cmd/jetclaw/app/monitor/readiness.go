@@ -32,9 +32,9 @@ type ModuleState struct {
 type Report struct {
 	Ready    bool          `json:"ready"`
 	Draining bool          `json:"draining,omitempty"`
-	NotReady []string      `json:"not_ready"` // names of modules, and "nats" when a connection is lost
+	NotReady []string      `json:"not_ready"` // names of modules, and "nats" when something is lost
 	Modules  []ModuleState `json:"modules"`
-	Lost     []string      `json:"lost,omitempty"` // users whose connection to NATS is down
+	Lost     []string      `json:"lost,omitempty"` // users whose connection to NATS is down, or of no use: "turns: its consumer is gone"
 }
 
 // Readiness asks the modules of a process. Its methods may be called from any goroutine.
@@ -58,7 +58,7 @@ const (
 	askEvery = 250 * time.Millisecond
 )
 
-// NewReadiness makes one without modules. lost names connections to NATS that are down; redact takes secrets out of errors.
+// NewReadiness makes one without modules. lost names connections to NATS that are down or of no use; redact takes secrets out of errors.
 func NewReadiness(lost func() []string, redact func(string) string) *Readiness {
 	return &Readiness{lost: lost, redact: redact}
 }

@@ -90,12 +90,14 @@ func (b *Buses) tracked() map[string]*bus.Conn {
 	return all
 }
 
-// Lost are the users whose connection is not up, sorted.
+// Lost are the users whose connection is not up, or is of no use ("turns: its consumer is gone"), sorted.
 func (b *Buses) Lost() []string {
 	var lost []string
 	for user, c := range b.tracked() {
 		if !c.NATS().IsConnected() {
 			lost = append(lost, user)
+		} else if why := c.Trouble(); why != "" {
+			lost = append(lost, user+": "+why)
 		}
 	}
 	slices.Sort(lost)
