@@ -70,13 +70,18 @@ func TestDoorbellsFindTheirConsumerAgain(t *testing.T) {
 		}
 	}
 	ring("before")
+	if why := c.Trouble(); why != "" {
+		t.Error(why)
+	}
 	if err := admin.DeleteConsumer(ctx, subject.Journal, "turns"); err != nil {
 		t.Fatal(err)
 	}
+	waitFor(t, "the consumer is missed", func() bool { return c.Trouble() == "its consumer is gone" })
 	if _, err := admin.CreateConsumer(ctx, subject.Journal, cons.CachedInfo().Config); err != nil {
 		t.Fatal(err)
 	}
 	ring("after") // rung by the old event or by the new one: a new consumer begins at the start
+	waitFor(t, "no trouble any more", func() bool { return c.Trouble() == "" })
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
