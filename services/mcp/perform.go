@@ -172,6 +172,9 @@ func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, lo
 		if gone {
 			err = l.program.explain(err)
 		}
+		if gone {
+			u.abandon(l, err.Error())
+		}
 		u.broken(err)
 		l.broke(ctx, err.Error(), gone)
 	}

@@ -148,6 +148,17 @@ func (u *upstream) release(l *link) {
 	}
 }
 
+// abandon ends a connection that a call has found lost, and has nobody take it any more, even if its own end is not noticed yet.
+func (u *upstream) abandon(l *link, why string) {
+	u.mu.Lock()
+	if u.links[l.key] == l {
+		delete(u.links, l.key)
+		u.old[l] = true
+	}
+	u.mu.Unlock()
+	u.s.endAll([]*link{l}, why)
+}
+
 // idle takes away the connections that nobody has used for a while, and returns them.
 func (u *upstream) idle(now time.Time) []*link {
 	u.mu.Lock()
