@@ -62,3 +62,8 @@ func Mislead(c *Conn, by time.Duration) {
 	now := time.Now()
 	c.clock.at, c.clock.wall, c.clock.by = now, now.Round(0).Add(-24*time.Hour), by
 }
+
+// LeaderSince is the first cursor from a time on, as the leader has it.
+func LeaderSince(ctx context.Context, c *Conn, at time.Time, last uint64) (uint64, error) {
+	return c.leaderSince(ctx, at, last)
+}

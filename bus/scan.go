@@ -120,8 +120,7 @@ func (c *Conn) readAhead(ctx context.Context, o ReplayOptions, next uint64, to c
 	}
 }
 
-// since is the cursor of the first event stored at a time or after it; last+1 if there is none up to last. A copy that lags may
-// have none of them: then the leader's last ones are looked through, which are few.
+// since is where to read on from for the events stored at a time or after it; beyond last if there is none up to that.
 func (c *Conn) since(ctx context.Context, at time.Time, last uint64) (uint64, error) {
 	msgs, err := c.batch(ctx, subject.Journal, 1, jetstreamext.GetBatchStartTime(at))
 	if err != nil {
@@ -130,17 +129,28 @@ func (c *Conn) since(ctx context.Context, at time.Time, last uint64) (uint64, er
 	if len(msgs) > 0 {
 		return msgs[0].Sequence, nil
 	}
-	first := last + 1
-	for ; first > 1; first-- {
-		m, err := c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: first - 1})
-		if errors.Is(err, ErrNoEvent) || err == nil && m.Time.Before(at) {
-			break
-		}
-		if err != nil {
+	return c.leaderSince(ctx, at, last) // a copy that lags may have none yet
+}
+
+// leaderSince is since by the leader, which has no request for it: it is looked for by halves. Cursors of deleted events are as those of
+// the next one that is left.
+func (c *Conn) leaderSince(ctx context.Context, at time.Time, last uint64) (uint64, error) {
+	low, high := uint64(1), last+1 // it is one of these
+	for low < high {
+		middle := low + (high-low)/2
+		m, err := c.leaderGet(ctx, subject.Journal, leaderRequest{Seq: middle, NextFor: ">"})
+		switch {
+		case errors.Is(err, ErrNoEvent):
+			high = middle
+		case err != nil:
 			return 0, err
+		case m.Time.Before(at):
+			low = m.Seq + 1
+		default:
+			high = middle
 		}
 	}
-	return first, nil
+	return low, nil
 }
 
 const (

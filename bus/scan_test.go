@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jetclaw/jetclaw/bus"
 	"github.com/jetclaw/jetclaw/bus/bustest"
@@ -49,6 +52,24 @@ func TestScan(t *testing.T) {
 		got, want := scan(srv.Admin(), o), scan(in, o)
 		if !reflect.DeepEqual(got, want) || len(want) == 0 && o.From < last {
 			t.Errorf("%+v: %d events, want %d", o, len(got), len(want))
+		}
+	}
+	for _, first := range []uint64{1, 16, 18, 1999, 2002, 2003, last - 1} {
+		m, err := stream.GetMsg(ctx, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []time.Time{m.Time, m.Time.Add(-1)} {
+			from, err := bus.LeaderSince(ctx, srv.Admin(), at, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next, err := stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(">")); err != nil || next.Sequence != first {
+				t.Errorf("from the time of %d on: %d, %v", first, from, err)
+			}
+		}
+		if from, err := bus.LeaderSince(ctx, srv.Admin(), m.Time.Add(time.Hour), last); err != nil || from < last {
+			t.Errorf("from the next hour on: %d, %v", from, err)
 		}
 	}
 	enough := errors.New("enough")

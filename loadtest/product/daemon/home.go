@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 )
@@ -159,8 +160,11 @@ func (h Home) Token() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
+// given has the addresses that FreeAddress has found: whoever is to listen there may not do so yet.
+var given sync.Map //nolint:gochecknoglobals // ports belong to the machine
+
 // FreeAddress finds a free loopback port below those that the system gives to outgoing connections: a client that
-// retries while the daemon is down could otherwise be given the daemon's own port, and meet itself there.
+// retries while the daemon is down could otherwise be given the daemon's own port, and meet itself there. It gives none twice.
 func FreeAddress() (string, error) {
 	top := 32768
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
@@ -177,7 +181,9 @@ func FreeAddress() (string, error) {
 			continue
 		}
 		_ = l.Close()
-		return addr, nil
+		if _, twice := given.LoadOrStore(addr, true); !twice {
+			return addr, nil
+		}
 	}
 	return "", errors.New("no free loopback port found")
 }
