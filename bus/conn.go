@@ -83,7 +83,7 @@ type Conn struct {
 	doubt     atomic.Bool    // whether somebody leads the journal: see stayLed
 	depends   atomic.Bool    // whether it appends or has doorbells
 	looking   sync.WaitGroup // for stayLed
-	trouble   trouble
+	trouble   trouble        // why it is of no use while it stands
 
 	mu         sync.Mutex
 	violations []string // guarded by mu; at most maxViolations

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/jetclaw/jetclaw/schemas/fault"
 	"github.com/jetclaw/jetclaw/schemas/session"
@@ -35,16 +34,16 @@ type ConsumerState struct {
 
 // Consumers tells the state of all durable consumers of a topology, in its order. Admin only.
 func Consumers(ctx context.Context, admin *Conn, t Topology) ([]ConsumerState, error) {
-	states := make([]ConsumerState, len(t.Consumers))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, c := range t.Consumers {
-		g.Go(func() (err error) {
-			states[i], err = admin.consumerState(ctx, c)
-			return err
-		})
-	}
-	return states, g.Wait()
+	return admin.consumerStates(ctx, t.Consumers)
+}
+
+func (c *Conn) consumerStates(ctx context.Context, all []Consumer) ([]ConsumerState, error) {
+	states := make([]ConsumerState, len(all))
+	err := sideBySide(ctx, all, func(ctx context.Context, i int, one Consumer) (err error) {
+		states[i], err = c.consumerState(ctx, one)
+		return err
+	})
+	return states, err
 }
 
 func (c *Conn) consumerState(ctx context.Context, want Consumer) (ConsumerState, error) {
@@ -115,7 +114,6 @@ func timerAt(m *jetstream.RawStreamMsg) (service string, at time.Time) {
 type StreamState struct {
 	Name string
 	Usage
-	Copies int      // that it is to have
 	Behind []string // servers whose copy is away or lags
 }
 
@@ -130,7 +128,7 @@ func Streams(ctx context.Context, admin *Conn, t Topology) ([]StreamState, error
 		if err != nil {
 			return nil, err
 		}
-		st := StreamState{Name: s.Config.Name, Usage: info.usage(), Copies: len(info.Cluster.Replicas) + 1}
+		st := StreamState{Name: s.Config.Name, Usage: info.usage()}
 		for _, r := range info.Cluster.Replicas {
 			if r.Offline || !r.Current {
 				st.Behind = append(st.Behind, r.Name)
@@ -185,16 +183,7 @@ func (c *Conn) Lag(ctx context.Context, s Spec) ([]ConsumerState, error) {
 			wanted = append(wanted, Executor{Name: name}.consumer(DefaultLimits()))
 		}
 	}
-	states := make([]ConsumerState, len(wanted))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for i, want := range wanted {
-		g.Go(func() (err error) {
-			states[i], err = c.consumerState(ctx, want)
-			return err
-		})
-	}
-	return states, g.Wait()
+	return c.consumerStates(ctx, wanted)
 }
 
 // maxExecutors bounds what Lag asks for.

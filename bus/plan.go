@@ -78,29 +78,32 @@ func converge(ctx context.Context, js jetstream.JetStream, t Topology, x extent)
 	changes := make([]Change, len(t.Streams)+len(t.Consumers))
 	missing := make(map[string]bool, len(t.Streams)) // streams that a plan would create
 	steps := make([]step, len(t.Streams))
-	err := each(ctx, t.Streams, func(ctx context.Context, i int, s Stream) (err error) {
+	err := sideBySide(ctx, t.Streams, func(ctx context.Context, i int, s Stream) (err error) {
 		steps[i], err = s.compare(ctx, js, t.free)
 		changes[i] = steps[i].Change
 		return err
 	})
-	for _, first := range []bool{true, false} { // the servers must have room for all bounds at any time
-		if err != nil {
-			return nil, err
-		}
-		err = each(ctx, steps, func(ctx context.Context, _ int, s step) error {
-			if s.shrinks != first {
+	if err != nil {
+		return nil, err
+	}
+	take := func(shrinking bool) error {
+		return sideBySide(ctx, steps, func(ctx context.Context, _ int, s step) error {
+			if s.shrinks != shrinking {
 				return nil
 			}
 			return s.take(ctx, x)
 		})
 	}
-	if err != nil {
+	if err := take(true); err != nil { // first: the servers must have room for all bounds at any time
+		return nil, err
+	}
+	if err := take(false); err != nil {
 		return nil, err
 	}
 	for i, s := range t.Streams {
 		missing[s.Config.Name] = x == look && changes[i].Action == Create
 	}
-	err = each(ctx, t.Consumers, func(ctx context.Context, i int, c Consumer) (err error) {
+	err = sideBySide(ctx, t.Consumers, func(ctx context.Context, i int, c Consumer) (err error) {
 		changes[len(t.Streams)+i], err = c.converge(ctx, js, missing[c.Stream], x)
 		return err
 	})
@@ -110,8 +113,8 @@ func converge(ctx context.Context, js jetstream.JetStream, t Topology, x extent)
 	return changes, nil
 }
 
-// each does something for all of a list, some at a time, and ends with the first error.
-func each[T any](ctx context.Context, all []T, do func(context.Context, int, T) error) error {
+// sideBySide does something for all of a list, some at a time, and ends with the first error.
+func sideBySide[T any](ctx context.Context, all []T, do func(context.Context, int, T) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i, one := range all {

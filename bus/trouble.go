@@ -9,8 +9,8 @@ import (
 // again and again while it lasts, and none of its end.
 type trouble struct {
 	mu    sync.Mutex
-	gone  int // guarded by mu; consumers that are looked for again
-	what  string
+	gone  int       // guarded by mu; consumers that are looked for again
+	what  string    // guarded by mu; the last sign
 	since time.Time // guarded by mu; the first sign
 	last  time.Time // guarded by mu; the last one
 }

@@ -171,8 +171,6 @@ func (u *upstream) fell(ctx context.Context, l *link, err error) (got result, lo
 	if client.Broken(err) {
 		if gone {
 			err = l.program.explain(err)
-		}
-		if gone {
 			u.abandon(l, err.Error())
 		}
 		u.broken(err)

@@ -12,7 +12,10 @@ import (
 
 func (p *parts) conversations(c *bus.Conn) (lifecycle.Service, error) {
 	s, err := conversations.New(conversations.Config{Conn: c, Path: p.index, Log: c.Log()})
-	return sole{s, p.holdIndex}, err
+	if err != nil {
+		return nil, err
+	}
+	return sole{s, p.holdIndex}, nil
 }
 
 // sole is a service that writes a file which no other process may write.

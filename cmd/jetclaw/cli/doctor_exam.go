@@ -38,7 +38,7 @@ func (x *examination) journal(ctx context.Context, c app.Client) error {
 	x.c = c
 	admin, err := c.Admin(ctx)
 	if err != nil {
-		x.report.Unknown("admin", "bus", keyAway, err)
+		x.report.Unknown("admin", health.Warning, "bus", keyAway, err)
 	} else {
 		x.admin = admin
 		defer func() {
@@ -85,12 +85,11 @@ func (x *examination) journal(ctx context.Context, c app.Client) error {
 
 // unknown notes that a check could not be made: a problem when that is because nobody in the bus can answer, or it is another version's.
 func (x *examination) unknown(area, check string, err error) {
-	if !bus.Unanswered(err) && !errors.Is(err, bus.ErrNewer) && !errors.Is(err, bus.ErrOlder) {
-		x.report.Unknown(area, check, "", err)
-		return
+	severity := health.Warning
+	if bus.Unanswered(err) || errors.Is(err, bus.ErrNewer) || errors.Is(err, bus.ErrOlder) {
+		severity, x.code = health.Problem, exitStore
 	}
-	x.code = exitStore
-	x.report.Sayf(area+".unknown", health.Problem, check, "", "could not be looked at: %s", err)
+	x.report.Unknown(area, severity, check, "", err)
 }
 
 // conn is the connection that may see most.

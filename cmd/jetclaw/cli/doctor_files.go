@@ -41,7 +41,7 @@ func (x *examination) files() {
 	}
 	keys, err := os.ReadDir(h.Keys())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.report.Unknown("file", "files", "", err)
+		x.report.Unknown("file", health.Warning, "files", "", err)
 	}
 	for _, k := range keys {
 		list = append(list, guarded{filepath.Join(h.Keys(), k.Name()), health.Problem, "who reads it can do all that you can"})
@@ -61,7 +61,7 @@ func (x *examination) file(p guarded) int {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0
 	case err != nil:
-		x.report.Unknown("file", "files", "", err)
+		x.report.Unknown("file", health.Warning, "files", "", err)
 		return 1
 	case st.Mode().Type() != 0 && !st.IsDir() || st.Mode().Perm()&0o077 == 0: // a link's own mode says nothing
 		return 0

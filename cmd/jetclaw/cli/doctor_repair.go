@@ -58,7 +58,7 @@ func (x *examination) mend(ctx context.Context) error {
 		})
 	}
 	if err != nil {
-		x.report.Unknown("repair", "bus", "restart the daemon", err)
+		x.report.Unknown("repair", health.Warning, "bus", "restart the daemon", err)
 	}
 	return x.look(ctx)
 }

@@ -37,8 +37,8 @@ func (r *Report) Sayf(id string, s Severity, check, fix, format string, args ...
 }
 
 // Unknown notes that a check could not be made. It says nothing of what the check would have found.
-func (r *Report) Unknown(area, check, fix string, err error) {
-	r.Sayf(area+".unknown", Warning, check, fix, "could not be looked at: %s", err)
+func (r *Report) Unknown(area string, s Severity, check, fix string, err error) {
+	r.Sayf(area+".unknown", s, check, fix, "could not be looked at: %s", err)
 }
 
 // Close says whether all is well.

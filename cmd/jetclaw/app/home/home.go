@@ -5,7 +5,8 @@
 //	keys/               one key a bus user, the HTTP token (0600)
 //	run/lock            held by the one process that owns data/; says which one that is
 //	run/endpoint.json   how the CLI reaches the daemon (0600); valid while the lock is held
-//	index/              what can be built again from data/: the read model of conversations; made by who reads it
+//	index/              what can be built again from data/: the read model of conversations; made by who reads it,
+//	                    one process (index/lock)
 //	archive/            conversations that were taken out of the journal; made when the first one is
 //	workspace/          what agents work on; made by the turns service, with files to begin with
 //

@@ -19,7 +19,7 @@ type Node struct {
 	Routes  Routes // to the other nodes; without any it is a server alone
 	Monitor string // host:port of /healthz, /jsz, /varz; "" for none
 	Store   string // required: folder of the streams
-	// MaxStore bounds all streams together, as "50GB"; "" is what the disk has.
+	// MaxStore bounds all streams together, as "50GB"; "" leaves it to nats-server, which takes a share of what the disk has then.
 	MaxStore string
 	Sync     string // always, or interval
 	TLS      TLS
