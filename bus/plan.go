@@ -252,7 +252,7 @@ func named(verb string, ch Change, err error) error {
 		switch code := api.ErrorCode; {
 		case noRoom(api):
 			return fault.New(fault.Unavailable, "%s %s: the NATS servers may not store as much as all streams together are bounded to: "+
-				"let each store more (max_file_store, or nats-server --max-store), or say less for the largest (bus.max_bytes): %w", verb, ch.Object, err)
+				"let each store more (max_file_store: jetclaw nats config --max-store), or say less for the largest (bus.max_bytes): %w", verb, ch.Object, err)
 		case code == codeNoPeers, code == codeNoCluster:
 			return fault.New(fault.Unavailable, "%s %s: there are too few servers with JetStream that can be reached for so many copies (bus.replicas): %w",
 				verb, ch.Object, err)

@@ -247,7 +247,7 @@ func TestApplyWithLittleRoom(t *testing.T) {
 		}
 	}
 	_, err = bus.Apply(t.Context(), js, of(200, 200))
-	if err == nil || !strings.Contains(err.Error(), "bus.max_bytes") || bus.Unanswered(err) {
+	if err == nil || !strings.Contains(err.Error(), "jetclaw nats config --max-store") || !strings.Contains(err.Error(), "bus.max_bytes") || bus.Unanswered(err) {
 		t.Errorf("more than the server may store: %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func (e Env) newParts(ctx context.Context, t Target, doors bool) (*parts, error)
 		owners: e.Config.ApproversOr(), joinOwners: len(e.Config.Approvers) == 0,
 	}
 	p.holdIndex = func() (func() error, error) {
-		return e.Home.AcquireIndex(home.Holder{PID: os.Getpid(), Command: e.Command, Since: time.Now()})
+		return e.Home.AcquireIndex(home.Holder{PID: os.Getpid(), Command: e.Command, Since: time.Now(), Serves: true})
 	}
 	running := e // tells at once what there is to tell later
 	e.Notice = func(text string) { p.notes = append(p.notes, text) }

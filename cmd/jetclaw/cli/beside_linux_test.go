@@ -23,7 +23,10 @@ func TestBesideServices(t *testing.T) {
 	turns, reading := run("turns"), run("conversations")
 
 	r := u.run(with("run", "--target", "conversations")...)
-	r.want(t, exitHeld, "each process of conversations needs a home of its own (JETCLAW_HOME)")
+	r.want(t, exitHeld, "each process of conversations needs a home of its own (JETCLAW_HOME)", "stop it (kill ")
+	if strings.Contains(r.stderr, "for itself") {
+		t.Errorf("a service has no home for itself: %s", r.stderr)
+	}
 	for _, args := range [][]string{with("restore", backup, "--yes"), with("restore", backup, "--dry-run")} {
 		r := u.run(args...)
 		if !strings.Contains(r.stderr, "services run on this bus: stop them first (turns)") || (r.code == 0) != (args[2] == "--dry-run") {

@@ -16,7 +16,7 @@ type Holder struct {
 	PID     int       `json:"pid"`
 	Command string    `json:"command"` // "jetclaw run"
 	Since   time.Time `json:"since"`
-	// Serves is set by a daemon: it will write an endpoint when it is ready.
+	// Serves is set by a daemon or a service, which goes on until it is stopped. A daemon writes an endpoint when it is ready.
 	Serves bool `json:"serves,omitempty"`
 }
 
