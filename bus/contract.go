@@ -34,7 +34,7 @@ func newer(contract int) error {
 	if contract <= registry.Contract {
 		return nil
 	}
-	return fmt.Errorf("%w: its events keep contract %d, and this one knows %d: upgrade this jetclaw; nothing was read or written",
+	return fmt.Errorf("%w: its events keep contract %d, and this one knows %d: upgrade this jetclaw; it leaves that journal alone",
 		ErrNewer, contract, registry.Contract)
 }
 

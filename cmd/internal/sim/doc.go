@@ -36,8 +36,8 @@
 // # A failure
 //
 // The test prints what is wrong, the command that plays that history again, and one with fewer acts of people and fewer
-// faults that still fails. With -trace that prints every step:
+// faults that still fails. With -v and -show that prints every step:
 //
-//	go test ./cmd/internal/sim -run 'TestSim$' -seed=725 -acts=0,2 -faults=1 -calm -trace
+//	go test ./cmd/internal/sim -v -run 'TestSim$' -seed=725 -acts=0,2 -faults=1 -calm -show
 //	go test ./cmd/internal/sim -run 'TestSim$' -first=$RANDOM -for=10m -timeout=0   # as many histories as fit
 package sim

@@ -18,7 +18,7 @@ var (
 	faultsFlag = flag.String("faults", "", "with -seed: which of its faults are kept")
 	calmFlag   = flag.Bool("calm", false, "with -seed: no message is lost, late or doubled by itself")
 	stepsFlag  = flag.Int("steps", DefaultSteps, "more occurrences in one history are a failure")
-	traceFlag  = flag.Bool("trace", false, "with -seed: print all that happens")
+	showFlag   = flag.Bool("show", false, "with -seed: print all that happens")
 	firstFlag  = flag.Uint64("first", 1, "play histories from this seed on")
 	seedsFlag  = flag.Uint64("seeds", 60, "how many")
 	twiceFlag  = flag.Bool("twice", false, "play each twice: both have to be the same, step by step")
@@ -71,7 +71,7 @@ func one(t *testing.T) {
 	p.Steps = *stepsFlag
 	p = k.Of(p)
 	var out io.Writer
-	if *traceFlag {
+	if *showFlag {
 		out = os.Stdout
 	}
 	r := history(t, p, out, tamper{})
@@ -95,6 +95,15 @@ func TestTheSameSeedIsTheSameHistory(t *testing.T) {
 		}
 		sums[a.Sum] = seed
 	}
+}
+
+// TestFlags: no flag has the name of one of go test's own, which would take it.
+func TestFlags(t *testing.T) {
+	flag.VisitAll(func(f *flag.Flag) {
+		if flag.Lookup("test."+f.Name) != nil {
+			t.Errorf("go test -%s is not ours", f.Name)
+		}
+	})
 }
 
 // TestShrink makes a plan smaller whose failure needs two acts and a fault, and reads back what it says.
